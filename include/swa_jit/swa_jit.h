@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * swa-jit: sliding-window attention decode kernels, specialised and compiled at run time.
+ *
+ * A program's life: (1) fill a swa_jit_options and call swa_jit_open; (2) fill a swa_jit_config, by hand or with
+ * swa_jit_pick; (3) swa_jit_kernel_get finds the kernel in memory, in the cubin store on disk, or compiles it;
+ * (4) fill a swa_jit_decode_args with device pointers; (5) swa_jit_decode launches on a stream, as often as
+ * needed; (6) swa_jit_close.
+ *
+ * Errors. Every call that can fail returns a swa_jit_status. On failure its outputs are untouched, and
+ *   swa_jit_message() gives this thread's explanation: the value, the limit and what to do.
+ * Lifetimes. Option, configuration and argument structs are read only during the call. Kernels, cubins and
+ *   strings that a library object returned live until swa_jit_close.
+ * Threads. A swa_jit_lib may be used from any number of threads at once, except that swa_jit_close must be the
+ *   last call. Structs belong to the caller. The message is per thread.
+ * CUDA. The library never synchronises, creates no context and changes no current context, device or stream.
+ *   swa_jit_decode is legal while its stream is being captured; the other calls are not meant for it.
+ * Environment and printing. The environment is read by swa_jit_open only. Nothing is printed: messages go to the
+ *   log callback. No call exits, aborts or installs a signal handler.
+ * Structs. Each public struct begins with its own size, so that it can grow. A size smaller than the first
+ *   release's is SWA_JIT_INVALID; a larger struct is accepted when the bytes this library does not know are
+ *   zero, and is SWA_JIT_NEWER otherwise. The initialisers set the size.
+ */
+#ifndef SWA_JIT_H
+#define SWA_JIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "swa_jit/version.h"
+
+#if defined(SWA_JIT_STATIC)
+#define SWA_JIT_API
+#elif defined(__GNUC__)
+#define SWA_JIT_API __attribute__((visibility("default")))
+#else
+#define SWA_JIT_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- 1. Version ------------------------------------------------------------------------------------------ */
+
+/* The library's release, "major.minor.patch". Returns: a static string. Thread-safety: any thread. */
+SWA_JIT_API const char *swa_jit_version_text(void);
+
+/* ---- 2. Status -------------------------------------------------------------------------------------------
+ * Few codes, each a decision that a caller can take; the rest is in the message. The numbers never change.
+ * docs/errors.md has a row for each.
+ */
+typedef enum swa_jit_status {
+  SWA_JIT_OK = 0,
+  SWA_JIT_INVALID = 1,        /* an argument breaks a documented rule: correct the call */
+  SWA_JIT_UNSUPPORTED = 2,    /* a legal value that this architecture, compiler or driver cannot serve */
+  SWA_JIT_NEWER = 3,          /* a struct carries fields that this library does not know: update the library */
+  SWA_JIT_OUT_OF_MEMORY = 4,  /* host memory */
+  SWA_JIT_NO_DRIVER = 5,      /* libcuda is missing or lacks a symbol: the message lists what was tried */
+  SWA_JIT_NO_DEVICE = 6,      /* no device, or none that runs this architecture */
+  SWA_JIT_WRONG_DEVICE = 7,   /* the kernel is for another architecture than the stream's device */
+  SWA_JIT_NO_COMPILER = 8,    /* libnvrtc is missing, or compiling is switched off, and the store has no entry */
+  SWA_JIT_COMPILE_FAILED = 9, /* NVRTC refused the source: the message carries its lines */
+  SWA_JIT_CUDA_ERROR = 10,    /* a driver call failed: the message names the call and the driver's reason */
+  SWA_JIT_STORE_ERROR = 11,   /* the cubin store cannot be used as asked */
+  SWA_JIT_IO_ERROR = 12       /* a file outside the store could not be read or written */
+} swa_jit_status;
+
+/* The name of a status, e.g. "SWA_JIT_INVALID"; "unknown status" for a number that is none.
+ * Returns: a static string. Thread-safety: any thread. */
+SWA_JIT_API const char *swa_jit_status_name(swa_jit_status status);
+
+/* What went wrong in this thread's last failing call; "" when none failed yet. A successful call leaves it.
+ * Returns: never NULL. Ownership: the library's, valid until this thread's next failing call.
+ * Thread-safety: per thread. */
+SWA_JIT_API const char *swa_jit_message(void);
+
+/* ---- 3. Log ---------------------------------------------------------------------------------------------- */
+
+typedef enum swa_jit_log_level {
+  SWA_JIT_LOG_DEFAULT = 0, /* in swa_jit_options.log_level: the same as SWA_JIT_LOG_INFO */
+  SWA_JIT_LOG_ERROR = 1,   /* a call failed; its status says so too */
+  SWA_JIT_LOG_WARN = 2,    /* work went on, but something needs a person: an entry set aside, a full disk */
+  SWA_JIT_LOG_INFO = 3,    /* rare events: a compile, a wait for another process */
+  SWA_JIT_LOG_DEBUG = 4    /* one line a stage */
+} swa_jit_log_level;
+
+/* Receives one finished line, without a newline, that is valid during the call only. Called from any thread that
+ * calls the library, at times from several at once; it must not call back into the library. */
+typedef void (*swa_jit_log_fn)(void *log_data, uint32_t level, const char *line);
+
+/* ---- 4. Options ------------------------------------------------------------------------------------------
+ * Precedence: a non-NULL field, else its environment variable (not in a set-user-id program), else the default.
+ */
+enum {
+  SWA_JIT_FLAG_NO_COMPILE = 1u,    /* never compile: what is not stored is SWA_JIT_NO_COMPILER. SWA_JIT_NO_COMPILE=1 */
+  SWA_JIT_FLAG_READ_ONLY = 2u,     /* never write to the store. SWA_JIT_READ_ONLY=1 */
+  SWA_JIT_FLAG_SAME_COMPILER = 4u, /* a stored entry counts only if this NVRTC's version made it */
+  SWA_JIT_FLAG_NO_STORE = 8u       /* no disk: memory only */
+};
+
+typedef struct swa_jit_options {
+  uint32_t size;       /* sizeof(swa_jit_options) */
+  uint32_t flags;      /* SWA_JIT_FLAG_..., or-ed; default 0 */
+  uint32_t log_level;  /* swa_jit_log_level; default SWA_JIT_LOG_INFO */
+  uint32_t lock_wait_ms; /* longest wait for another process that compiles the same key; 0: 60,000 ms */
+  swa_jit_log_fn log;  /* NULL: silence */
+  void *log_data;      /* handed to log */
+  const char *cache_dir;   /* the store's folder. SWA_JIT_CACHE_DIR, else $XDG_CACHE_HOME/swa-jit, else ~/.cache/swa-jit */
+  const char *nvrtc_path;  /* libnvrtc to open, and no other. SWA_JIT_NVRTC, else a search */
+  const char *cuda_path;   /* libcuda to open, and no other. SWA_JIT_CUDA, else a search */
+  const char *dump_dir;    /* existing folder for each compile's source, PTX, cubin and log. SWA_JIT_DUMP_DIR, else none */
+  const char *record_path; /* file to which each new configuration asked for is appended. SWA_JIT_RECORD, else none */
+} swa_jit_options;
+
+#define SWA_JIT_OPTIONS_INIT \
+  { sizeof(swa_jit_options), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+
+/* Fills *options with the defaults above. Thread-safety: any thread. */
+SWA_JIT_API void swa_jit_options_init(swa_jit_options *options);
+
+/* ---- 5. Configuration ------------------------------------------------------------------------------------
+ * What a kernel is specialised for. Every field multiplies the compiled variants; nothing else does.
+ */
+typedef enum swa_jit_arch {
+  SWA_JIT_ARCH_NATIVE = 0, /* the current context's device, else device 0 */
+  SWA_JIT_ARCH_SM_80 = 80, /* runs on compute capability 8.x */
+  SWA_JIT_ARCH_SM_89 = 89,
+  SWA_JIT_ARCH_SM_90A = 90,
+  SWA_JIT_ARCH_SM_100A = 100,
+  SWA_JIT_ARCH_SM_103A = 103,
+  SWA_JIT_ARCH_SM_120A = 120
+} swa_jit_arch;
+
+typedef enum swa_jit_kv_format {
+  SWA_JIT_KV_E4M3_SLOT = 0 /* head_dim e4m3 bytes a slot, one scale a slot in inv_scale; OCP 8-bit floating point, 2023 */
+} swa_jit_kv_format;
+
+typedef enum swa_jit_int_type { SWA_JIT_INT32 = 0, SWA_JIT_INT64 = 1 } swa_jit_int_type;
+typedef enum swa_jit_scale_type { SWA_JIT_FLOAT32 = 0, SWA_JIT_BFLOAT16 = 1 } swa_jit_scale_type;
+
+typedef struct swa_jit_config {
+  uint32_t size;        /* sizeof(swa_jit_config) */
+  uint32_t arch;        /* swa_jit_arch; default SWA_JIT_ARCH_SM_100A */
+  uint32_t head_dim;    /* elements of a row: 64, 96, 128, 192, 256 or 512; default 512 */
+  uint32_t head_group;  /* query heads per CTA: 8, 16, 32, 64 or 128; default 16 */
+  uint32_t kv_tile;     /* KV rows per pipeline stage: 16, 32, 64 or 128; default 16 */
+  uint32_t window_size; /* most positions that a token attends to: 1 to 8192; default 128 */
+  uint32_t kv_format;   /* swa_jit_kv_format; default SWA_JIT_KV_E4M3_SLOT */
+  uint32_t index_type;  /* swa_jit_int_type of indices; default SWA_JIT_INT32 */
+  uint32_t lens_type;   /* swa_jit_int_type of lens; default SWA_JIT_INT32 */
+  uint32_t scale_type;  /* swa_jit_scale_type of inv_scale; default SWA_JIT_FLOAT32 */
+  uint32_t lse;         /* 1: the kernel can write LSE (a NULL lse still writes none); 0: it cannot; default 1 */
+} swa_jit_config;
+
+#define SWA_JIT_CONFIG_INIT \
+  { sizeof(swa_jit_config), SWA_JIT_ARCH_SM_100A, 512, 16, 16, 128, 0, 0, 0, 0, 1 }
+
+/* Fills *config with the defaults above. Thread-safety: any thread. */
+SWA_JIT_API void swa_jit_config_init(swa_jit_config *config);
+
+/* Whether a configuration is legal and fits its architecture; no compiler, no device and no library is needed.
+ * SWA_JIT_ARCH_NATIVE is refused here. shared_memory_bytes_out (or NULL): what one CTA will use.
+ * Returns: OK; INVALID (a value outside the lists above); UNSUPPORTED (does not fit, with the figure); NEWER.
+ * Thread-safety: any thread. */
+SWA_JIT_API swa_jit_status swa_jit_config_check(const swa_jit_config *config, uint32_t *shared_memory_bytes_out);
+
+/* A configuration as text, "arch=sm_100a head_dim=512 ...": the form of the key, the command line and the record
+ * file. Writes at most text_size bytes with the terminating zero; 256 are always enough.
+ * Returns: OK; INVALID (a value without a name, text_size too small); NEWER. Thread-safety: any thread. */
+SWA_JIT_API swa_jit_status swa_jit_config_to_text(const swa_jit_config *config, char *text, size_t text_size);
+
+/* The reverse: fields that the text does not name take their defaults. Fields are parted by blanks.
+ * Returns: OK; INVALID (unknown name, unreadable value, a name given twice). Thread-safety: any thread. */
+SWA_JIT_API swa_jit_status swa_jit_config_from_text(const char *text, swa_jit_config *config_out);
+
+/* The name of an architecture, "sm_100a"; NULL if the number is none. And the reverse; "native" is known.
+ * Returns: OK; INVALID with the list of what is known. Thread-safety: any thread. */
+SWA_JIT_API const char *swa_jit_arch_name(uint32_t arch);
+SWA_JIT_API swa_jit_status swa_jit_arch_from_name(const char *name, uint32_t *arch_out);
+
+/* Sets config's head_group and kv_tile to the fastest measured for a problem; the other fields are read.
+ * num_tokens, num_heads >= 1; num_sms: the device's multiprocessors, 0 for the architecture's usual number.
+ * Returns: OK; INVALID; NEWER. Thread-safety: any thread. Source of the table: docs/measurements.md. */
+SWA_JIT_API swa_jit_status swa_jit_pick(uint32_t num_tokens, uint32_t num_heads, uint32_t num_sms,
+                                        swa_jit_config *config_inout);
+
+/* ---- 6. Library ------------------------------------------------------------------------------------------ */
+
+typedef struct swa_jit_lib swa_jit_lib; /* Thread-safety: all calls but close from any thread */
+
+/* Opens a library object. Touches the environment and the store's folder (created 0700 when missing); opens neither
+ * libcuda nor libnvrtc: the first call that needs one does. options NULL: the defaults. A store that cannot be used is
+ * a warning and memory only, unless options->cache_dir named it: then it is an error.
+ * Returns: OK; INVALID; NEWER; OUT_OF_MEMORY; STORE_ERROR (cache_dir is a file, cannot be created or opened, or can
+ * be written by another user).
+ * Ownership: *lib_out is the caller's, until swa_jit_close. After fork, a child may close or use its copy, but
+ * kernels already loaded belong to the parent's CUDA context. Thread-safety: any thread. */
+SWA_JIT_API swa_jit_status swa_jit_open(const swa_jit_options *options, swa_jit_lib **lib_out);
+
+/* Unloads every kernel, frees *lib and sets it to NULL. lib or *lib may be NULL. No other thread may be in a call
+ * with *lib, and no launched kernel may still run. Thread-safety: once. */
+SWA_JIT_API void swa_jit_close(swa_jit_lib **lib);
+
+/* The architecture of the current context's device, else of device 0.
+ * Returns: OK; NO_DRIVER; NO_DEVICE; UNSUPPORTED (a device that no architecture here runs on); CUDA_ERROR. */
+SWA_JIT_API swa_jit_status swa_jit_arch_native(swa_jit_lib *lib, uint32_t *arch_out);
+
+/* ---- 7. Kernels ------------------------------------------------------------------------------------------ */
+
+typedef struct swa_jit_kernel swa_jit_kernel; /* Thread-safety: immutable, any thread */
+
+typedef enum swa_jit_origin {
+  SWA_JIT_ORIGIN_NONE = 0,
+  SWA_JIT_ORIGIN_STORE = 1,   /* read from the cubin store */
+  SWA_JIT_ORIGIN_COMPILED = 2 /* compiled by this library object */
+} swa_jit_origin;
+
+typedef struct swa_jit_kernel_info {
+  uint32_t size;                 /* sizeof(swa_jit_kernel_info) */
+  uint32_t arch;                 /* swa_jit_arch, never NATIVE */
+  uint32_t origin;               /* swa_jit_origin: how this library object first got it */
+  uint32_t store_status;         /* swa_jit_status of the write to the store; OK also when none was due */
+  uint32_t num_threads;          /* threads of a CTA */
+  uint32_t shared_memory_bytes;  /* dynamic shared memory of a CTA */
+  uint32_t num_registers;        /* per thread, as ptxas reports it */
+  uint32_t spill_store_bytes;    /* per thread, as ptxas reports it */
+  uint32_t spill_load_bytes;     /* per thread, as ptxas reports it */
+  uint32_t nvrtc_version;        /* of the compiler that made the cubin: major * 1000 + minor * 10 */
+  uint64_t cubin_bytes;
+  uint64_t compile_ns;           /* the compile's wall time, by whoever made it */
+  uint64_t get_ns;               /* wall time of the call that first got it, waits included */
+  const char *file_name;         /* the entry's name in the store */
+  const char *key_text;          /* the key, one name=value a line */
+  const char *miss_reason;       /* why the store had no entry; "" for a hit */
+} swa_jit_kernel_info;
+
+#define SWA_JIT_KERNEL_INFO_INIT \
+  { sizeof(swa_jit_kernel_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL }
+
+/* The kernel of a configuration, ready to launch: from memory, else from the store, else compiled. Blocks, for
+ * seconds when it compiles; one compile per key however many threads and processes ask. Loads the cubin for every
+ * device of its architecture, and into the current context when there is one, so that a first launch may be captured.
+ * A key whose compile failed is not compiled again by this library object.
+ * Returns: OK; INVALID; UNSUPPORTED (does not fit, NVRTC too old, driver too old); NEWER; NO_DRIVER; NO_DEVICE;
+ * NO_COMPILER; COMPILE_FAILED; CUDA_ERROR; OUT_OF_MEMORY. A store that cannot be written is no failure: a warning,
+ * a counter and swa_jit_kernel_info.store_status tell it.
+ * Ownership: the library's. Thread-safety: any thread; a kernel already held is found without a lock. */
+SWA_JIT_API swa_jit_status swa_jit_kernel_get(swa_jit_lib *lib, const swa_jit_config *config,
+                                              const swa_jit_kernel **kernel_out);
+
+/* The same without a GPU or driver: the cubin's bytes. NATIVE needs a driver. info_out: NULL or initialised.
+ * Returns: as swa_jit_kernel_get, less what loading adds. Ownership: the library's. Thread-safety: any thread. */
+SWA_JIT_API swa_jit_status swa_jit_cubin_get(swa_jit_lib *lib, const swa_jit_config *config, const void **cubin_out,
+                                             size_t *cubin_bytes_out, swa_jit_kernel_info *info_out);
+
+/* What is known of a kernel. Returns: OK; INVALID; NEWER. Ownership: strings are the library's. */
+SWA_JIT_API swa_jit_status swa_jit_kernel_get_info(const swa_jit_kernel *kernel, swa_jit_kernel_info *info_out);
+
+/* For people: the rendered source as one file; the key, computed without a compiler; the PTX (compiled afresh); and
+ * the compiler's log of a configuration that this library object compiled or met in the store ("" if it said nothing).
+ * Returns: as swa_jit_cubin_get; swa_jit_source and swa_jit_key_text need no compiler. Ownership: the library's. */
+SWA_JIT_API swa_jit_status swa_jit_source(swa_jit_lib *lib, const swa_jit_config *config, const char **source_out);
+SWA_JIT_API swa_jit_status swa_jit_key_text(swa_jit_lib *lib, const swa_jit_config *config, const char **key_text_out);
+SWA_JIT_API swa_jit_status swa_jit_ptx(swa_jit_lib *lib, const swa_jit_config *config, const char **ptx_out);
+SWA_JIT_API swa_jit_status swa_jit_log_text(swa_jit_lib *lib, const swa_jit_config *config, const char **log_text_out);
+
+/* The name of the store's entry of a configuration, and whether the store holds it whole and valid (1) or not (0).
+ * Returns: as swa_jit_source. Ownership: the library's. Thread-safety: any thread. */
+SWA_JIT_API swa_jit_status swa_jit_store_has(swa_jit_lib *lib, const swa_jit_config *config,
+                                             const char **file_name_out, uint32_t *held_out);
+
+/* ---- 8. Decode -------------------------------------------------------------------------------------------
+ * For token t and head h, with len = min(max(lens[t], 0), window_size), over positions j < len whose
+ * slot = indices[t, j] lies in [0, num_blocks * block_size) (others are masked: never read, no effect):
+ *
+ *   row_j = kv + (slot / block_size) * block_stride_bytes + (slot % block_size) * slot_stride_bytes
+ *   k_j   = e4m3(row_j) * inv_scale[slot]
+ *   s_j   = scale * sum_d q[t,h,d] * k_j[d]                 LSE[t,h]   = ln sum_j exp(s_j)
+ *   out[t,h,:] = sum_j exp(s_j - LSE[t,h]) * k_j            rounded to bf16, to nearest even
+ *
+ * K and V are the same rows (multi-query attention over a latent, DeepSeek-V2, arXiv:2405.04434, section 2.1). With no
+ * unmasked position out is 0 and LSE is -infinity. inv_scale multiplies the score and the weight.
+ * lens, indices, inv_scale and kv are data: no value in them causes an access outside the tensors.
+ */
+typedef struct CUstream_st *swa_jit_stream; /* the same type as CUstream and cudaStream_t */
+
+typedef struct swa_jit_decode_args {
+  uint32_t size;              /* sizeof(swa_jit_decode_args) */
+  uint32_t num_tokens;        /* T, 0 to 2^31 - 1; 0 launches nothing */
+  uint32_t num_heads;         /* H, 1 to 65,535 * head_group; need not divide by head_group */
+  uint32_t block_size;        /* slots of a block, >= 1 */
+  uint64_t num_blocks;        /* num_blocks * block_size <= 2^31 - 1 */
+  const void *q;              /* bf16 [T, H, head_dim], 16-byte aligned */
+  int64_t q_token_stride;     /* elements, a multiple of 8; 0: H * head_dim */
+  int64_t q_head_stride;      /* elements, a multiple of 8, >= head_dim; 0: head_dim */
+  const void *kv;             /* bytes [num_blocks, block_size, head_dim], 16-byte aligned; NULL if num_blocks is 0 */
+  int64_t block_stride_bytes; /* a multiple of 16, room for the block's rows; 0: block_size * slot_stride_bytes */
+  int64_t slot_stride_bytes;  /* a multiple of 16, >= head_dim; 0: head_dim */
+  const void *inv_scale;      /* float32 or bf16 [num_blocks * block_size], aligned to its type; indexed by slot */
+  const void *indices;        /* int32 or int64 [T, window_size], aligned to its type; a row is read up to len only */
+  int64_t indices_token_stride; /* elements, >= 1; 0: window_size */
+  const void *lens;           /* int32 or int64 [T], aligned to its type */
+  void *out;                  /* bf16 [T, H, head_dim], 16-byte aligned; rows must not overlap */
+  int64_t out_token_stride;   /* elements, a multiple of 8; 0: H * head_dim */
+  int64_t out_head_stride;    /* elements, a multiple of 8, >= head_dim; 0: head_dim */
+  float *lse;                 /* float32 [T, H], natural logarithm; NULL: not written */
+  int64_t lse_token_stride;   /* elements, >= H; 0: H. A token's heads are contiguous */
+  float scale;                /* softmax scale, any float; the usual one is 1 / sqrt(head_dim) */
+  uint32_t reserved;          /* 0 */
+} swa_jit_decode_args;
+
+#define SWA_JIT_DECODE_ARGS_INIT                                                                                  \
+  { sizeof(swa_jit_decode_args), 0, 0, 1, 0, NULL, 0, 0, NULL, 0, 0, NULL, NULL, 0, NULL, NULL, 0, 0, NULL, 0, 1.0f, 0 }
+
+/* Fills *args with zeros, block_size 1 and scale 1. Thread-safety: any thread. */
+SWA_JIT_API void swa_jit_decode_args_init(swa_jit_decode_args *args);
+
+/* Launches one decode step on stream (NULL: the current context's default stream) and returns. Checks the host side
+ * (pointers, alignment, strides); contents are not read. No allocation, lock, system call or synchronisation of its own.
+ * Returns: OK; INVALID; NEWER; UNSUPPORTED (lse given to a kernel without LSE); WRONG_DEVICE; CUDA_ERROR.
+ * Thread-safety: any thread. */
+SWA_JIT_API swa_jit_status swa_jit_decode(const swa_jit_kernel *kernel, const swa_jit_decode_args *args,
+                                          swa_jit_stream stream);
+
+/* ---- 9. Statistics --------------------------------------------------------------------------------------- */
+
+typedef struct swa_jit_stats {
+  uint32_t size;                  /* sizeof(swa_jit_stats) */
+  uint32_t reserved;              /* 0 */
+  uint64_t store_hits;            /* entries read, verified and used */
+  uint64_t store_misses;          /* looked for and not there, or not usable */
+  uint64_t store_set_aside;       /* entries that failed verification and were renamed */
+  uint64_t store_writes;          /* entries published */
+  uint64_t store_write_failures;  /* a kernel was returned but could not be kept */
+  uint64_t store_bytes_read;
+  uint64_t store_bytes_written;
+  uint64_t lock_waits;            /* times another process held the key's lock */
+  uint64_t lock_failures;         /* locks that could not be had: possibly a duplicate compile */
+  uint64_t compiles;              /* successful compiles */
+  uint64_t compile_failures;
+  uint64_t compile_ns;            /* wall time of all compiles */
+  uint64_t loads;                 /* cubins loaded by the driver */
+  uint64_t load_ns;
+} swa_jit_stats;
+
+#define SWA_JIT_STATS_INIT { sizeof(swa_jit_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+
+/* A snapshot of the counters of a library object; each counter is exact, the set need not be of one instant.
+ * Returns: OK; INVALID; NEWER. Thread-safety: any thread. */
+SWA_JIT_API swa_jit_status swa_jit_stats_get(swa_jit_lib *lib, swa_jit_stats *stats_out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rule of size-first public structs (swa_jit.h, "Structs"). Called by api.c, launch.c and config.c. */
+#ifndef SJ_ABI_H
+#define SJ_ABI_H
+
+#include "status.h"
+
+/* given: the caller's struct; first_size: its size in the first release that had it; known_size: its size here.
+ * OK, INVALID (NULL, or too small) or NEWER (unknown non-zero tail). name is the struct's, for the message. */
+swa_jit_status sj_abi_check(const void *given, size_t first_size, size_t known_size, const char *name);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bytes of a store entry: a plain cubin, as cuobjdump opens it, and behind it a footer. Pure: no input or output.
+ * Format version 1, all integers little-endian:
+ *   cubin bytes | key text | note text | trailer of fixed size:
+ *     uint64 cubin_bytes, uint64 key_bytes, uint64 note_bytes, uint8 digest[16] (digest.h) over everything before it,
+ *     uint32 format version, uint8 magic[12] "swa-jit cub\n"
+ * The note is "name=value\n" lines about the cubin that are not part of the key: NVRTC version, resource figures,
+ * compile time. Limits: cubin 64 MiB, key 64 KiB, note 64 KiB.
+ */
+#ifndef SJ_CUBIN_FILE_H
+#define SJ_CUBIN_FILE_H
+
+#include "status.h"
+
+typedef struct sj_cubin_note {
+  uint32_t nvrtc_version, num_registers, spill_store_bytes, spill_load_bytes;
+  uint64_t compile_ns;
+} sj_cubin_note;
+
+typedef struct sj_cubin_view { /* points into the decoded bytes */
+  const void *cubin;
+  size_t cubin_bytes;
+  const char *key_text;
+  size_t key_bytes;
+  sj_cubin_note note;
+} sj_cubin_view;
+
+/* bytes_out: malloc'd, the caller's. OK, INVALID (a part above its limit) or OUT_OF_MEMORY. */
+swa_jit_status sj_cubin_file_encode(const sj_cubin_view *view, void **bytes_out, size_t *count_out);
+
+/* Verifies everything: magic, version, lengths that add up exactly, checksum, the cubin's ELF frame, the note's lines.
+ * OK, or STORE_ERROR with what is wrong. Any bytes are safe. */
+swa_jit_status sj_cubin_file_decode(const void *bytes, size_t count, sj_cubin_view *view_out);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernels that a library object holds, by configuration. Lookup takes no lock; one thread at a time makes a given
+ * entry; a failure is remembered. Entries live until the table is destroyed. */
+#ifndef SJ_KERNEL_TABLE_H
+#define SJ_KERNEL_TABLE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "config.h"
+#include "cuda_api.h"
+#include "key.h"
+#include "load.h"
+#include "store.h"
+#include "tile_plan.h"
+
+/* Everything known of one configuration. The caller's handle is a pointer to it. Fields other than the atomics are
+ * written under mutex before the atomic that announces them, and never after. */
+struct swa_jit_kernel {
+  /* hot: read by launch */
+  const sj_cuda_api *cuda;
+  sj_loaded loaded;
+  swa_jit_config config; /* concrete */
+  sj_tile_plan plan;
+  const sj_arch *arch;
+  /* found once */
+  sj_key key;
+  char *source;
+  char *log_text;  /* "" when it came from the store */
+  char *ptx;       /* NULL until asked for */
+  sj_entry entry;  /* when from the store */
+  void *compiled_cubin; /* when compiled */
+  const void *cubin;
+  size_t cubin_bytes;
+  swa_jit_kernel_info info;
+  char *miss_reason;
+  /* progress */
+  pthread_mutex_t mutex;      /* one flight */
+  _Atomic int has_cubin;      /* acquire: cubin, info are set */
+  _Atomic int is_loaded;      /* acquire: loaded is set */
+  swa_jit_status failed_status; /* under mutex: a remembered compile failure, with its message */
+  char *failed_message;
+};
+
+typedef struct sj_kernel_table sj_kernel_table;
+
+swa_jit_status sj_kernel_table_create(sj_kernel_table **table_out);
+/* Destroys every entry too (unloads with its cuda table when loaded). NULL is fine. */
+void sj_kernel_table_destroy(sj_kernel_table *table);
+
+/* Lock-free. config: concrete and legal. NULL if the configuration was never asked for. */
+struct swa_jit_kernel *sj_kernel_table_find(const sj_kernel_table *table, const swa_jit_config *config);
+
+/* Finds or adds an empty entry (config, mutex set; nothing else). Takes the table's mutex to add. */
+swa_jit_status sj_kernel_table_add(sj_kernel_table *table, const swa_jit_config *config,
+                                   struct swa_jit_kernel **kernel_out);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Configuration + rendered source + compile options -> key text, digest and file name; and why two keys differ. Pure.
+ * docs/cubin-store.md holds the format. */
+#ifndef SJ_KEY_H
+#define SJ_KEY_H
+
+#include "digest.h"
+#include "swa_jit/swa_jit.h"
+
+#define SJ_KEY_FORMAT_VERSION 1u
+#define SJ_FILE_NAME_SIZE 140 /* with the terminating zero */
+
+typedef struct sj_key {
+  char *text;   /* malloc'd: "name:length=value\n" lines, format version first, then every configuration field in table
+                 * order, then source digest, then compile options */
+  size_t text_length;
+  uint8_t digest[SJ_DIGEST_BYTES]; /* of text */
+  char file_name[SJ_FILE_NAME_SIZE]; /* swa_decode-sm_100a-hd512-hg16-kt16-w128-...-<digest>.cubin */
+} sj_key;
+
+/* source: rendered, zero-terminated. options: NULL-terminated compile options, in order. OK or OUT_OF_MEMORY. */
+swa_jit_status sj_key_make(const swa_jit_config *config, const char *source, const char *const *options,
+                           sj_key *key_out);
+void sj_key_finish(sj_key *key);
+
+/* Which lines of two key texts differ, "window_size 128 -> 256, source" (text of another -> wanted): reason is cut to
+ * reason_size. Returns the number of differing lines (0: the same). Never fails, whatever the bytes of other. */
+unsigned sj_key_difference(const char *wanted, const char *other, size_t other_length, char *reason,
+                           size_t reason_size);
+
+#endif

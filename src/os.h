@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The system calls that the store and the record make, as one table: the seam where tests make the n-th call fail.
+ * Semantics are POSIX's own. A library object holds a pointer to one table for its life. */
+#ifndef SJ_OS_H
+#define SJ_OS_H
+
+#include <dirent.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+typedef struct sj_os {
+  int (*openat)(int dir_fd, const char *name, int flags, mode_t mode);
+  int (*close)(int fd);
+  ssize_t (*read)(int fd, void *bytes, size_t count);
+  ssize_t (*write)(int fd, const void *bytes, size_t count);
+  int (*fsync)(int fd);
+  int (*fstat)(int fd, struct stat *status);
+  int (*fstatat)(int dir_fd, const char *name, struct stat *status, int flags);
+  int (*mkdirat)(int dir_fd, const char *name, mode_t mode);
+  int (*renameat)(int from_fd, const char *from, int to_fd, const char *to);
+  int (*unlinkat)(int dir_fd, const char *name, int flags);
+  int (*flock)(int fd, int operation);
+  DIR *(*fdopendir)(int fd);
+  ssize_t (*getrandom)(void *bytes, size_t count, unsigned flags);
+} sj_os;
+
+const sj_os *sj_os_system(void);
+
+/* Monotonic time; sleeping. Not part of the table: they cannot fail in a way that matters. */
+uint64_t sj_os_now_ns(void);
+void sj_os_sleep_ms(unsigned milliseconds);
+
+#endif
