@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for count more bytes and the terminating zero. */
+static bool reserve(sj_text *text, size_t count)
+{
+  if (text->failed) {
+    return false;
+  }
+  if (count >= SIZE_MAX / 2 - text->length) {
+    text->failed = true;
+    return false;
+  }
+  size_t needed = text->length + count + 1;
+  if (needed <= text->capacity) {
+    return true;
+  }
+  size_t capacity = text->capacity < 64 ? 64 : text->capacity;
+  while (capacity < needed) {
+    capacity *= 2; /* cannot wrap: needed <= SIZE_MAX / 2 */
+  }
+  char *data = realloc(text->data, capacity);
+  if (data == NULL) {
+    text->failed = true;
+    return false;
+  }
+  text->data = data;
+  text->capacity = capacity;
+  return true;
+}
+
+void sj_text_add(sj_text *text, const char *string)
+{
+  sj_text_add_bytes(text, string, strlen(string));
+}
+
+void sj_text_add_bytes(sj_text *text, const void *bytes, size_t count)
+{
+  if (!reserve(text, count)) {
+    return;
+  }
+  if (count > 0) {
+    memcpy(text->data + text->length, bytes, count);
+  }
+  text->length += count;
+  text->data[text->length] = '\0';
+}
+
+void sj_text_add_format(sj_text *text, const char *format, ...)
+{
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vsnprintf(NULL, 0, format, arguments);
+  va_end(arguments);
+  if (length < 0) {
+    text->failed = true;
+    return;
+  }
+  if (!reserve(text, (size_t)length)) {
+    return;
+  }
+  va_start(arguments, format);
+  vsnprintf(text->data + text->length, (size_t)length + 1, format, arguments);
+  va_end(arguments);
+  text->length += (size_t)length;
+}
+
+void sj_text_finish(sj_text *text)
+{
+  free(text->data);
+  *text = (sj_text){0};
+}
+
+char *sj_text_take(sj_text *text)
+{
+  char *data = text->data;
+  if (text->failed) {
+    free(data);
+    data = NULL;
+  }
+  *text = (sj_text){0};
+  return data;
+}
+
+bool sj_text_read_u64(const char *text, size_t length, uint64_t *value_out)
+{
+  if (length == 0) {
+    return false;
+  }
+  uint64_t value = 0;
+  for (size_t i = 0; i < length; i++) {
+    if (text[i] < '0' || text[i] > '9') {
+      return false;
+    }
+    unsigned digit = (unsigned)(text[i] - '0');
+    if (value > (UINT64_MAX - digit) / 10) {
+      return false;
+    }
+    value = value * 10 + digit;
+  }
+  *value_out = value;
+  return true;
+}
+
+char *sj_text_copy(const char *string)
+{
+  return string == NULL ? NULL : strdup(string);
+}
