@@ -18,11 +18,14 @@ typedef int sj_cu_device;
 enum { /* the vendor's numbers, cuda.h of CUDA 13.0 */
   SJ_CU_SUCCESS = 0,
   SJ_CU_ERROR_INVALID_VALUE = 1,
+  SJ_CU_ERROR_OUT_OF_MEMORY = 2,
+  SJ_CU_ERROR_STUB_LIBRARY = 34,
   SJ_CU_ERROR_NO_DEVICE = 100,
   SJ_CU_ERROR_INVALID_IMAGE = 200,
   SJ_CU_ERROR_INVALID_CONTEXT = 201,
   SJ_CU_ERROR_NO_BINARY_FOR_GPU = 209,
   SJ_CU_ERROR_INVALID_SOURCE = 300,
+  SJ_CU_ERROR_NOT_FOUND = 500,
   SJ_CU_DEVICE_SM_COUNT = 16,
   SJ_CU_DEVICE_MAJOR = 75,
   SJ_CU_DEVICE_MINOR = 76,
@@ -63,12 +66,15 @@ typedef struct sj_cuda_api {
   int num_devices;
 } sj_cuda_api;
 
-/* Opens libcuda (path, else an already loaded copy, libcuda.so.1, libcuda.so, usual folders), fills the table and calls init.
+/* Opens libcuda (path, else an already loaded copy, libcuda.so.1, libcuda.so, usual folders; never the toolkit's stub), fills
+ * the table and calls init. The table is whole or untouched.
  * NO_DRIVER with what was tried, or the missing symbol; NO_DEVICE; CUDA_ERROR. */
 swa_jit_status sj_cuda_api_open(const char *path, const sj_log *log, sj_cuda_api *api_out);
+/* Lets go of libcuda and zeroes the table. The driver's code stays mapped: its threads may still be running it. */
 void sj_cuda_api_close(sj_cuda_api *api);
 
-/* "cuLaunchKernel: CUDA_ERROR_... (text)" as a CUDA_ERROR with this thread's message; call is the function's name. */
+/* "cuLaunchKernel failed: CUDA_ERROR_... (text)" and a remedy where one is known, as a CUDA_ERROR with this thread's
+ * message; call is the function's name. */
 swa_jit_status sj_cuda_fail(const sj_cuda_api *api, const char *call, int result);
 
 #endif
