@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test_main.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "failing_os.h"
+#include "temp_dir.h"
+
+static void table_has_every_call(void **state)
+{
+  (void)state;
+  void *const *calls = (void *const *)(const void *)sj_os_system();
+  for (size_t i = 0; i < sizeof(sj_os) / sizeof(void *); i++) {
+    assert_non_null(calls[i]);
+  }
+}
+
+/* The life of a file through a table: the calls have POSIX's meaning. */
+static void live(const sj_os *os, const char *folder)
+{
+  int dir_fd = os->openat(AT_FDCWD, folder, O_RDONLY | O_DIRECTORY, 0);
+  assert_true(dir_fd >= 0);
+  assert_int_equal(os->mkdirat(dir_fd, "sub", 0700), 0);
+  int fd = os->openat(dir_fd, "sub/a", O_RDWR | O_CREAT | O_EXCL, 0600);
+  assert_true(fd >= 0);
+  assert_int_equal(os->flock(fd, LOCK_EX | LOCK_NB), 0);
+  assert_int_equal(os->write(fd, "text", 4), 4);
+  assert_int_equal(os->fsync(fd), 0);
+  struct stat status;
+  assert_int_equal(os->fstat(fd, &status), 0);
+  assert_int_equal(status.st_size, 4);
+  assert_int_equal(os->close(fd), 0);
+  assert_int_equal(os->renameat(dir_fd, "sub/a", dir_fd, "b"), 0);
+  fd = os->openat(dir_fd, "b", O_RDONLY, 0);
+  char bytes[8] = "";
+  assert_int_equal(os->read(fd, bytes, sizeof bytes), 4);
+  assert_string_equal(bytes, "text");
+  assert_int_equal(os->close(fd), 0);
+  assert_int_equal(os->unlinkat(dir_fd, "b", 0), 0);
+  assert_int_equal(os->fstatat(dir_fd, "b", &status, AT_SYMLINK_NOFOLLOW), -1);
+  assert_int_equal(errno, ENOENT);
+  DIR *dir = os->fdopendir(dir_fd);
+  assert_non_null(dir);
+  closedir(dir);
+  uint64_t random[2] = {0, 0};
+  assert_int_equal(os->getrandom(&random[0], 8, 0), 8);
+  assert_int_equal(os->getrandom(&random[1], 8, 0), 8);
+  assert_true(random[0] != random[1]);
+}
+
+static void system_calls_do_what_posix_says(void **state)
+{
+  live(sj_os_system(), *state);
+}
+
+static void failing_table_without_failure_does_the_same(void **state)
+{
+  live(failing_os_start((failing_os_plan){0}), *state);
+  assert_false(failing_os_has_failed());
+  assert_int_equal(failing_os_count(FAILING_OS_OPENAT), 3);
+  assert_int_equal(failing_os_count(FAILING_OS_GETRANDOM), 2);
+  assert_int_equal(failing_os_count(FAILING_OS_ANY), 17);
+}
+
+static void failing_table_fails_the_nth_of_a_kind_only(void **state)
+{
+  (void)state;
+  const sj_os *os = failing_os_start((failing_os_plan){.call = FAILING_OS_GETRANDOM, .nth = 2, .error = EIO});
+  char byte;
+  struct stat status;
+  assert_int_equal(os->fstatat(AT_FDCWD, "/", &status, 0), 0);
+  assert_int_equal(os->getrandom(&byte, 1, 0), 1);
+  assert_false(failing_os_has_failed());
+  assert_int_equal(os->getrandom(&byte, 1, 0), -1);
+  assert_int_equal(errno, EIO);
+  assert_true(failing_os_has_failed());
+  assert_int_equal(os->getrandom(&byte, 1, 0), 1);
+}
+
+static void failing_table_and_later_fails_all_that_follow(void **state)
+{
+  (void)state;
+  const sj_os *os = failing_os_start((failing_os_plan){.nth = 2, .error = ENOSPC, .and_later = true});
+  char byte;
+  struct stat status;
+  assert_int_equal(os->getrandom(&byte, 1, 0), 1);
+  assert_int_equal(os->getrandom(&byte, 1, 0), -1);
+  assert_int_equal(os->fstatat(AT_FDCWD, "/", &status, 0), -1);
+  assert_int_equal(errno, ENOSPC);
+}
+
+static void clock_after_sleep_has_moved_on(void **state)
+{
+  (void)state;
+  uint64_t before = sj_os_now_ns();
+  sj_os_sleep_ms(2);
+  assert_true(sj_os_now_ns() - before >= 2000000);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, temp_dir_setup, temp_dir_teardown)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      TEST(table_has_every_call),
+      TEST(system_calls_do_what_posix_says),
+      TEST(failing_table_without_failure_does_the_same),
+      TEST(failing_table_fails_the_nth_of_a_kind_only),
+      TEST(failing_table_and_later_fails_all_that_follow),
+      TEST(clock_after_sleep_has_moved_on),
+  };
+  return SJ_TEST_RUN(tests);
+}
