@@ -98,8 +98,10 @@ swa_jit_status sj_arch_read_name(const char *name, size_t length, uint32_t *id_o
   sj_text_quote(name, length, shown);
   const sj_arch *suffixed = find_without_suffix(name, length);
   if (suffixed != NULL) {
-    return sj_fail(SWA_JIT_INVALID, "arch is \"%s\": use %s; the a-suffix is needed, as the plain target lacks the "
-                   "architecture's own instructions", shown, suffixed->name);
+    return sj_fail(SWA_JIT_INVALID,
+                   "arch is \"%s\": use %s; the a-suffix is needed, as the plain target lacks the "
+                   "architecture's own instructions",
+                   shown, suffixed->name);
   }
   return sj_fail(SWA_JIT_INVALID, "arch is \"%s\": use native, %s", shown, sj_arch_list());
 }

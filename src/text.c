@@ -106,6 +106,16 @@ bool sj_text_read_u64(const char *text, size_t length, uint64_t *value_out)
   return true;
 }
 
+void sj_text_quote(const char *bytes, size_t count, char quoted_out[SJ_QUOTE_SIZE])
+{
+  const size_t limit = SJ_QUOTE_SIZE - sizeof "...";
+  const size_t kept = count < limit ? count : limit;
+  for (size_t i = 0; i < kept; i++) {
+    quoted_out[i] = bytes[i] >= ' ' && bytes[i] <= '~' ? bytes[i] : '?';
+  }
+  strcpy(quoted_out + kept, count > limit ? "..." : "");
+}
+
 char *sj_text_copy(const char *string)
 {
   return string == NULL ? NULL : strdup(string);

@@ -27,6 +27,10 @@ char *sj_text_take(sj_text *text);  /* the buffer, now the caller's to free; NUL
 /* A whole decimal number, digits only, at most UINT64_MAX; false otherwise. */
 bool sj_text_read_u64(const char *text, size_t length, uint64_t *value_out);
 
+/* Bytes of any kind and length as one short line for a message: cut with "..." at 48, '?' for what does not print. */
+#define SJ_QUOTE_SIZE 52
+void sj_text_quote(const char *bytes, size_t count, char quoted_out[SJ_QUOTE_SIZE]);
+
 char *sj_text_copy(const char *string); /* malloc'd copy; NULL in gives NULL out */
 
 #endif

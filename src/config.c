@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "abi.h"
+#include "arch.h"
+#include "status.h"
+#include "text.h"
+
+/* ---- the table -------------------------------------------------------------------------------------------- */
+
+#define COUNT(array) ((unsigned)(sizeof(array) / sizeof((array)[0])))
+#define OFFSET(field) offsetof(swa_jit_config, field)
+
+static const uint32_t arch_values[] = {
+    SWA_JIT_ARCH_NATIVE,  SWA_JIT_ARCH_SM_80,   SWA_JIT_ARCH_SM_89,   SWA_JIT_ARCH_SM_90A,
+    SWA_JIT_ARCH_SM_100A, SWA_JIT_ARCH_SM_103A, SWA_JIT_ARCH_SM_120A,
+};
+static const char *const arch_names[] = {"native", "sm_80", "sm_89", "sm_90a", "sm_100a", "sm_103a", "sm_120a"};
+static const uint32_t head_dim_values[] = {64, 96, 128, 192, 256, 512};
+static const uint32_t head_group_values[] = {8, 16, 32, 64, 128};
+static const uint32_t kv_tile_values[] = {16, 32, 64, 128};
+static const uint32_t kv_format_values[] = {SWA_JIT_KV_E4M3_SLOT};
+static const char *const kv_format_names[] = {"e4m3_slot"};
+static const uint32_t int_type_values[] = {SWA_JIT_INT32, SWA_JIT_INT64};
+static const char *const int_type_names[] = {"int32", "int64"};
+static const uint32_t scale_type_values[] = {SWA_JIT_FLOAT32, SWA_JIT_BFLOAT16};
+static const char *const scale_type_names[] = {"float32", "bfloat16"};
+static const uint32_t lse_values[] = {0, 1};
+
+static const sj_config_field fields[] = {
+    {.name = "arch",
+     .offset = OFFSET(arch),
+     .default_value = SWA_JIT_ARCH_SM_100A,
+     .values = arch_values,
+     .num_values = COUNT(arch_values),
+     .value_names = arch_names,
+     .help = "architecture that the kernel is compiled for; native: the device's"},
+    {.name = "head_dim",
+     .short_name = "hd",
+     .always_named = true,
+     .offset = OFFSET(head_dim),
+     .default_value = 512,
+     .values = head_dim_values,
+     .num_values = COUNT(head_dim_values),
+     .help = "elements of a row"},
+    {.name = "head_group",
+     .short_name = "hg",
+     .always_named = true,
+     .offset = OFFSET(head_group),
+     .default_value = 16,
+     .values = head_group_values,
+     .num_values = COUNT(head_group_values),
+     .help = "query heads per CTA"},
+    {.name = "kv_tile",
+     .short_name = "kt",
+     .always_named = true,
+     .offset = OFFSET(kv_tile),
+     .default_value = 16,
+     .values = kv_tile_values,
+     .num_values = COUNT(kv_tile_values),
+     .help = "KV rows per pipeline stage"},
+    {.name = "window_size",
+     .short_name = "w",
+     .always_named = true,
+     .offset = OFFSET(window_size),
+     .default_value = 128,
+     .minimum = 1,
+     .maximum = 8192,
+     .help = "most positions that a token attends to"},
+    {.name = "kv_format",
+     .short_name = "",
+     .always_named = true,
+     .offset = OFFSET(kv_format),
+     .default_value = SWA_JIT_KV_E4M3_SLOT,
+     .values = kv_format_values,
+     .num_values = COUNT(kv_format_values),
+     .value_names = kv_format_names,
+     .help = "how a KV row is stored; e4m3_slot: e4m3 bytes and one scale a slot"},
+    {.name = "index_type",
+     .short_name = "ix_",
+     .offset = OFFSET(index_type),
+     .default_value = SWA_JIT_INT32,
+     .values = int_type_values,
+     .num_values = COUNT(int_type_values),
+     .value_names = int_type_names,
+     .help = "type of indices"},
+    {.name = "lens_type",
+     .short_name = "ln_",
+     .offset = OFFSET(lens_type),
+     .default_value = SWA_JIT_INT32,
+     .values = int_type_values,
+     .num_values = COUNT(int_type_values),
+     .value_names = int_type_names,
+     .help = "type of lens"},
+    {.name = "scale_type",
+     .short_name = "sc_",
+     .offset = OFFSET(scale_type),
+     .default_value = SWA_JIT_FLOAT32,
+     .values = scale_type_values,
+     .num_values = COUNT(scale_type_values),
+     .value_names = scale_type_names,
+     .help = "type of inv_scale"},
+    {.name = "lse",
+     .short_name = "lse",
+     .offset = OFFSET(lse),
+     .default_value = 1,
+     .values = lse_values,
+     .num_values = COUNT(lse_values),
+     .help = "1: the kernel can write LSE; 0: it cannot"},
+};
+
+/* Equality and hash read the struct as words: every word but the size is a field of the table. */
+enum { NUM_FIELDS = sizeof fields / sizeof fields[0] };
+_Static_assert(sizeof(swa_jit_config) == (NUM_FIELDS + 1) * sizeof(uint32_t), "a configuration field has no table row");
+
+/* ---- fields ----------------------------------------------------------------------------------------------- */
+
+const sj_config_field *sj_config_field_at(unsigned index)
+{
+  return index < NUM_FIELDS ? &fields[index] : NULL;
+}
+
+const sj_config_field *sj_config_field_find(const char *name, size_t length)
+{
+  for (unsigned i = 0; i < NUM_FIELDS; i++) {
+    if (strlen(fields[i].name) == length && memcmp(fields[i].name, name, length) == 0) {
+      return &fields[i];
+    }
+  }
+  return NULL;
+}
+
+uint32_t sj_config_get(const swa_jit_config *config, const sj_config_field *field)
+{
+  uint32_t value = 0;
+  memcpy(&value, (const char *)config + field->offset, sizeof value);
+  return value;
+}
+
+void sj_config_set(swa_jit_config *config, const sj_config_field *field, uint32_t value)
+{
+  memcpy((char *)config + field->offset, &value, sizeof value);
+}
+
+void sj_config_init(swa_jit_config *config)
+{
+  *config = (swa_jit_config){.size = sizeof *config};
+  for (unsigned i = 0; i < NUM_FIELDS; i++) {
+    sj_config_set(config, &fields[i], fields[i].default_value);
+  }
+}
+
+/* ---- values ----------------------------------------------------------------------------------------------- */
+
+static bool is_legal(const sj_config_field *field, uint32_t value)
+{
+  if (field->values == NULL) {
+    return value >= field->minimum && value <= field->maximum;
+  }
+  for (unsigned i = 0; i < field->num_values; i++) {
+    if (field->values[i] == value) {
+      return true;
+    }
+  }
+  return false;
+}
+
+const char *sj_config_value_text(const sj_config_field *field, uint32_t value, char buffer[16])
+{
+  if (field->value_names == NULL) {
+    snprintf(buffer, 16, "%u", value);
+    return buffer;
+  }
+  for (unsigned i = 0; i < field->num_values; i++) {
+    if (field->values[i] == value) {
+      return field->value_names[i];
+    }
+  }
+  return NULL;
+}
+
+void sj_config_values_text(const sj_config_field *field, char *text, size_t text_size)
+{
+  if (field->values == NULL) {
+    snprintf(text, text_size, "%u to %u", field->minimum, field->maximum);
+    return;
+  }
+  size_t length = 0;
+  text[0] = '\0';
+  for (unsigned i = 0; i < field->num_values && length < text_size; i++) {
+    char buffer[16];
+    const char *joint = i == 0 ? "" : i + 1 == field->num_values ? " or " : ", ";
+    const char *value = sj_config_value_text(field, field->values[i], buffer);
+    length += (size_t)snprintf(text + length, text_size - length, "%s%s", joint, value);
+  }
+}
+
+static swa_jit_status refuse(const sj_config_field *field, const char *shown)
+{
+  char values[SJ_CONFIG_VALUES_SIZE];
+  sj_config_values_text(field, values, sizeof values);
+  return sj_fail(SWA_JIT_INVALID, "%s is %s: use %s", field->name, shown, values);
+}
+
+swa_jit_status sj_config_read_value(const sj_config_field *field, const char *text, size_t length, uint32_t *value_out)
+{
+  if (field == &fields[0]) {
+    return sj_arch_read_name(text, length, value_out);
+  }
+  if (field->value_names != NULL) {
+    for (unsigned i = 0; i < field->num_values; i++) {
+      if (strlen(field->value_names[i]) == length && memcmp(field->value_names[i], text, length) == 0) {
+        *value_out = field->values[i];
+        return SWA_JIT_OK;
+      }
+    }
+  }
+  uint64_t number = 0;
+  const bool is_number = sj_text_read_u64(text, length, &number);
+  if (field->value_names == NULL && is_number && number <= UINT32_MAX && is_legal(field, (uint32_t)number)) {
+    *value_out = (uint32_t)number;
+    return SWA_JIT_OK;
+  }
+  char shown[SJ_QUOTE_SIZE + 2];
+  sj_text_quote(text, length, shown + 1);
+  if (is_number) {
+    return refuse(field, shown + 1);
+  }
+  shown[0] = '"';
+  strcat(shown, "\"");
+  return refuse(field, shown);
+}
+
+/* ---- whole configurations --------------------------------------------------------------------------------- */
+
+static swa_jit_status check_values(const swa_jit_config *config)
+{
+  for (unsigned i = 0; i < NUM_FIELDS; i++) {
+    const uint32_t value = sj_config_get(config, &fields[i]);
+    if (!is_legal(&fields[i], value)) {
+      char shown[16];
+      snprintf(shown, sizeof shown, "%u", value);
+      return refuse(&fields[i], shown);
+    }
+  }
+  return SWA_JIT_OK;
+}
+
+/* The first release's struct is the whole struct: with a later field this becomes its offset's neighbour. */
+enum { FIRST_SIZE = offsetof(swa_jit_config, lse) + sizeof(uint32_t) };
+
+/* The caller's struct as this library's, values unchecked. */
+static swa_jit_status copy_given(const swa_jit_config *given, swa_jit_config *config_out)
+{
+  const swa_jit_status status = sj_abi_check(given, FIRST_SIZE, sizeof *given, "swa_jit_config");
+  if (status != SWA_JIT_OK) {
+    return status;
+  }
+  sj_config_init(config_out);
+  memcpy(config_out, given, given->size < sizeof *config_out ? given->size : sizeof *config_out);
+  config_out->size = sizeof *config_out;
+  return SWA_JIT_OK;
+}
+
+swa_jit_status sj_config_take(const swa_jit_config *given, swa_jit_config *config_out)
+{
+  swa_jit_config config;
+  swa_jit_status status = copy_given(given, &config);
+  if (status == SWA_JIT_OK) {
+    status = check_values(&config);
+  }
+  if (status == SWA_JIT_OK) {
+    *config_out = config;
+  }
+  return status;
+}
+
+bool sj_config_equal(const swa_jit_config *a, const swa_jit_config *b)
+{
+  const size_t offset = offsetof(swa_jit_config, arch);
+  return memcmp((const char *)a + offset, (const char *)b + offset, sizeof *a - offset) == 0;
+}
+
+uint64_t sj_config_hash(const swa_jit_config *config)
+{
+  uint64_t hash = 0;
+  for (unsigned i = 0; i < NUM_FIELDS; i++) {
+    uint32_t word = 0;
+    memcpy(&word, (const char *)config + offsetof(swa_jit_config, arch) + i * sizeof word, sizeof word);
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+/* ---- text ------------------------------------------------------------------------------------------------- */
+
+swa_jit_status sj_config_to_text(const swa_jit_config *given, char *text, size_t text_size)
+{
+  swa_jit_config config;
+  const swa_jit_status status = copy_given(given, &config);
+  if (status != SWA_JIT_OK) {
+    return status;
+  }
+  char line[512]; /* above any text's length: tests/unit/test_config.c has the longest */
+  size_t length = 0;
+  for (unsigned i = 0; i < NUM_FIELDS; i++) {
+    char buffer[16];
+    const uint32_t value = sj_config_get(&config, &fields[i]);
+    const char *value_text = sj_config_value_text(&fields[i], value, buffer);
+    if (value_text == NULL) {
+      snprintf(buffer, sizeof buffer, "%u", value);
+      return refuse(&fields[i], buffer);
+    }
+    length +=
+        (size_t)snprintf(line + length, sizeof line - length, "%s%s=%s", i == 0 ? "" : " ", fields[i].name, value_text);
+  }
+  if (text == NULL || length >= text_size) {
+    return sj_fail(SWA_JIT_INVALID, "text_size is %zu: %zu bytes are needed; 256 are always enough",
+                   text == NULL ? (size_t)0 : text_size, length + 1);
+  }
+  memcpy(text, line, length + 1);
+  return SWA_JIT_OK;
+}
+
+static bool is_blank(char c)
+{
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* One "name=value" of that many bytes. *seen: a bit for each field already given. */
+static swa_jit_status read_assignment(const char *word, size_t length, swa_jit_config *config, uint32_t *seen)
+{
+  const char *equals = memchr(word, '=', length);
+  const size_t name_length = equals == NULL ? length : (size_t)(equals - word);
+  const sj_config_field *field = sj_config_field_find(word, name_length);
+  char shown[SJ_QUOTE_SIZE];
+  if (equals == NULL) {
+    sj_text_quote(word, length, shown);
+    return sj_fail(SWA_JIT_INVALID, "\"%s\" is no name=value pair: write for instance head_dim=512", shown);
+  }
+  if (field == NULL) {
+    sj_text_quote(word, name_length, shown);
+    return sj_fail(SWA_JIT_INVALID,
+                   "\"%s\" is no configuration field: use arch, head_dim, head_group, kv_tile, window_size, kv_format, "
+                   "index_type, lens_type, scale_type or lse",
+                   shown);
+  }
+  const uint32_t bit = UINT32_C(1) << (field - fields);
+  if ((*seen & bit) != 0) {
+    return sj_fail(SWA_JIT_INVALID, "%s is given twice: give each field once", field->name);
+  }
+  *seen |= bit;
+  uint32_t value = 0;
+  const swa_jit_status status = sj_config_read_value(field, equals + 1, length - name_length - 1, &value);
+  if (status == SWA_JIT_OK) {
+    sj_config_set(config, field, value);
+  }
+  return status;
+}
+
+swa_jit_status sj_config_from_text(const char *text, swa_jit_config *config_out)
+{
+  if (text == NULL) {
+    return sj_fail(SWA_JIT_INVALID, "text is NULL: pass \"\" for the defaults");
+  }
+  swa_jit_config config;
+  sj_config_init(&config);
+  uint32_t seen = 0;
+  while (*text != '\0') {
+    if (is_blank(*text)) {
+      text++;
+      continue;
+    }
+    size_t length = 0;
+    while (text[length] != '\0' && !is_blank(text[length])) {
+      length++;
+    }
+    const swa_jit_status status = read_assignment(text, length, &config, &seen);
+    if (status != SWA_JIT_OK) {
+      return status;
+    }
+    text += length;
+  }
+  *config_out = config;
+  return SWA_JIT_OK;
+}
