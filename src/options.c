@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi.h"
+#include "status.h"
+#include "text.h"
+
+enum {
+  KNOWN_FLAGS = SWA_JIT_FLAG_NO_COMPILE | SWA_JIT_FLAG_READ_ONLY | SWA_JIT_FLAG_SAME_COMPILER | SWA_JIT_FLAG_NO_STORE,
+  DEFAULT_LOCK_WAIT_MS = 60000,
+  FIRST_SIZE = offsetof(swa_jit_options, record_path) + sizeof(char *)
+};
+
+/* NULL when unset, empty, or in a set-user-id program, whose environment is another user's. */
+static const char *read_variable(const char *name)
+{
+  const char *value = secure_getenv(name);
+  return value != NULL && *value != '\0' ? value : NULL;
+}
+
+/* A switch: 1 is on, 0 is off; anything else was meant to restrict something and counts as on. */
+static bool read_switch(const char *name, const sj_log *log)
+{
+  const char *value = read_variable(name);
+  if (value == NULL || strcmp(value, "0") == 0) {
+    return false;
+  }
+  if (strcmp(value, "1") != 0) {
+    sj_log_line(log, SWA_JIT_LOG_WARN, "%s is \"%s\": use 1 or 0; taken as 1", name, value);
+  }
+  return true;
+}
+
+/* *copy_out: a copy of value, NULL for NULL. */
+static swa_jit_status copy(const char *value, char **copy_out)
+{
+  *copy_out = sj_text_copy(value);
+  return value != NULL && *copy_out == NULL ? sj_fail_memory() : SWA_JIT_OK;
+}
+
+/* The field, else its variable, else NULL. */
+static swa_jit_status choose(const char *given, const char *field, const char *variable, char **chosen_out)
+{
+  if (given != NULL && *given == '\0') {
+    return sj_fail(SWA_JIT_INVALID, "swa_jit_options.%s is \"\": give a path, or NULL for the default", field);
+  }
+  return copy(given != NULL ? given : read_variable(variable), chosen_out);
+}
+
+/* folder/rest, when folder is an absolute path: the XDG base directory specification ignores others. */
+static swa_jit_status choose_below(const char *folder, const char *rest, char **chosen_out)
+{
+  if (folder == NULL || folder[0] != '/') {
+    return SWA_JIT_OK;
+  }
+  sj_text text = {0};
+  sj_text_add(&text, folder);
+  sj_text_add(&text, rest);
+  *chosen_out = sj_text_take(&text);
+  return *chosen_out == NULL ? sj_fail_memory() : SWA_JIT_OK;
+}
+
+static swa_jit_status choose_cache_dir(const swa_jit_options *given, sj_options *options)
+{
+  if ((options->flags & SWA_JIT_FLAG_NO_STORE) != 0) {
+    return SWA_JIT_OK;
+  }
+  options->cache_dir_from_call = given->cache_dir != NULL;
+  swa_jit_status status = choose(given->cache_dir, "cache_dir", "SWA_JIT_CACHE_DIR", &options->cache_dir);
+  if (status == SWA_JIT_OK && options->cache_dir == NULL) {
+    status = choose_below(read_variable("XDG_CACHE_HOME"), "/swa-jit", &options->cache_dir);
+  }
+  if (status == SWA_JIT_OK && options->cache_dir == NULL) {
+    status = choose_below(read_variable("HOME"), "/.cache/swa-jit", &options->cache_dir);
+  }
+  if (status == SWA_JIT_OK && options->cache_dir == NULL) {
+    sj_log_line(
+        &options->log, SWA_JIT_LOG_WARN,
+        "no folder for the cubin store, kernels are kept in memory only: HOME is unset or no absolute path; set "
+        "SWA_JIT_CACHE_DIR or swa_jit_options.cache_dir");
+  }
+  return status;
+}
+
+static swa_jit_status choose_paths(const swa_jit_options *given, sj_options *options)
+{
+  swa_jit_status status = choose_cache_dir(given, options);
+  if (status == SWA_JIT_OK) {
+    status = choose(given->nvrtc_path, "nvrtc_path", "SWA_JIT_NVRTC", &options->nvrtc_path);
+  }
+  if (status == SWA_JIT_OK) {
+    status = choose(given->cuda_path, "cuda_path", "SWA_JIT_CUDA", &options->cuda_path);
+  }
+  if (status == SWA_JIT_OK) {
+    status = choose(given->dump_dir, "dump_dir", "SWA_JIT_DUMP_DIR", &options->dump_dir);
+  }
+  if (status == SWA_JIT_OK) {
+    status = choose(given->record_path, "record_path", "SWA_JIT_RECORD", &options->record_path);
+  }
+  if (status == SWA_JIT_OK) {
+    status = copy(read_variable("VIRTUAL_ENV"), &options->virtual_env);
+  }
+  return status;
+}
+
+/* *full_out: the caller's struct, whatever its size, with defaults for what it does not have. */
+static swa_jit_status take_given(const swa_jit_options *given, swa_jit_options *full_out)
+{
+  *full_out = (swa_jit_options)SWA_JIT_OPTIONS_INIT;
+  if (given == NULL) {
+    return SWA_JIT_OK;
+  }
+  const swa_jit_status status = sj_abi_check(given, FIRST_SIZE, sizeof *given, "swa_jit_options");
+  if (status != SWA_JIT_OK) {
+    return status;
+  }
+  memcpy(full_out, given, given->size < sizeof *full_out ? given->size : sizeof *full_out);
+  if ((full_out->flags & ~(uint32_t)KNOWN_FLAGS) != 0) {
+    return sj_fail(SWA_JIT_INVALID, "swa_jit_options.flags is 0x%x: this library knows the bits 0x%x; clear the others",
+                   full_out->flags, (unsigned)KNOWN_FLAGS);
+  }
+  if (full_out->log_level > SWA_JIT_LOG_DEBUG) {
+    return sj_fail(SWA_JIT_INVALID, "swa_jit_options.log_level is %u: use 0 (the default) to %u", full_out->log_level,
+                   (unsigned)SWA_JIT_LOG_DEBUG);
+  }
+  return SWA_JIT_OK;
+}
+
+swa_jit_status sj_options_make(const swa_jit_options *given, sj_options *options_out)
+{
+  swa_jit_options full;
+  swa_jit_status status = take_given(given, &full);
+  if (status != SWA_JIT_OK) {
+    return status;
+  }
+  sj_options options = {.flags = full.flags};
+  options.log.write = full.log;
+  options.log.data = full.log_data;
+  options.log.level = full.log_level == SWA_JIT_LOG_DEFAULT ? (uint32_t)SWA_JIT_LOG_INFO : full.log_level;
+  options.lock_wait_ms = full.lock_wait_ms == 0 ? (uint32_t)DEFAULT_LOCK_WAIT_MS : full.lock_wait_ms;
+  if (read_switch("SWA_JIT_NO_COMPILE", &options.log)) {
+    options.flags |= SWA_JIT_FLAG_NO_COMPILE;
+  }
+  if (read_switch("SWA_JIT_READ_ONLY", &options.log)) {
+    options.flags |= SWA_JIT_FLAG_READ_ONLY;
+  }
+  status = choose_paths(&full, &options);
+  if (status != SWA_JIT_OK) {
+    sj_options_finish(&options);
+    return status;
+  }
+  *options_out = options;
+  return SWA_JIT_OK;
+}
+
+void sj_options_finish(sj_options *options)
+{
+  free(options->cache_dir);
+  free(options->nvrtc_path);
+  free(options->cuda_path);
+  free(options->dump_dir);
+  free(options->record_path);
+  free(options->virtual_env);
+  *options = (sj_options){0};
+}
