@@ -111,17 +111,17 @@ swa_jit_status sj_cuda_fail(const sj_cuda_api *api, const char *call, int result
                  text ? text : "the driver gives no text", remedy(result));
 }
 
-/* The file that a symbol of the open library lies in, "" if the loader does not know. */
-static void find_path(void *library, char path_out[512])
+/* Where the open library's code lies; its name as given if the loader does not know. Longer paths are cut. */
+static void find_path(void *library, const char *name, char path_out[512])
 {
   Dl_info info;
   void *symbol = dlsym(library, entry_points[0].symbol);
-  path_out[0] = '\0';
   if (symbol != NULL && dladdr(symbol, &info) != 0 && info.dli_fname != NULL) {
-    size_t length = strnlen(info.dli_fname, 511);
-    memcpy(path_out, info.dli_fname, length);
-    path_out[length] = '\0';
+    name = info.dli_fname;
   }
+  size_t length = strnlen(name, 511);
+  memcpy(path_out, name, length);
+  path_out[length] = '\0';
 }
 
 /* NULL with a line added to tried. RTLD_NODELETE: the driver's threads and exit handlers must not lose their code. */
@@ -134,7 +134,7 @@ static void *open_candidate(const char *name, bool loaded_only, sj_text *tried, 
     sj_text_add_format(tried, "\n  %s: %s", name, reason ? reason : "not loaded yet by this process");
     return NULL;
   }
-  find_path(library, path_out);
+  find_path(library, name, path_out);
   if (strstr(path_out, "/stubs/") != NULL) {
     sj_text_add_format(tried, "\n  %s: %s is the toolkit's stub, made for linking only", name, path_out);
     dlclose(library);
@@ -172,7 +172,7 @@ static swa_jit_status fill_table(sj_cuda_api *api)
       return sj_fail(SWA_JIT_NO_DRIVER,
                      "%s has no %s: it is no libcuda, or one older than CUDA 12.0; update the NVIDIA driver to 525 or "
                      "newer",
-                     api->path[0] != '\0' ? api->path : "the library opened as libcuda", entry_points[i].symbol);
+                     api->path, entry_points[i].symbol);
     }
     /* ISO C has no cast from an object pointer to a function pointer; POSIX promises the same representation. */
     memcpy((char *)api + entry_points[i].offset, &symbol, sizeof symbol);
