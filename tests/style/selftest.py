@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plants a fault for each style check in a copy of the tree and demands that the check names it. A check whose tool is
+missing is left out and said so."""
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import check_format
+import check_includes
+import check_public
+import check_readme
+import check_shell
+import check_sizes
+import check_source
+import check_symbols
+import check_words
+import tree
+
+
+def append(file, text):
+    return lambda root: (root / file).write_text(tree.text_of(root / file) + text, encoding="utf-8")
+
+
+def replace(file, old, new):
+    def plant(root):
+        text = tree.text_of(root / file)
+        assert old in text, f"{file}: {old!r} is not there to be replaced"
+        (root / file).write_text(text.replace(old, new), encoding="utf-8")
+
+    return plant
+
+
+def create(file, text):
+    return lambda root: (root / file).write_text(text, encoding="utf-8")
+
+
+LONG_FUNCTION = "\nint bad(int x)\n{\n" + "  x++;\n" * 100 + "  return x;\n}\n"
+LICENCE = "/* SPDX-License-Identifier: Apache-2.0 */\n"
+HEADER = "include/swa_jit/swa_jit.h"
+
+# check, how the fault is planted, what the check must say
+FAULTS = [
+    (check_sizes.check, append("src/digest.c", "\n" * 600), "src/digest.c: 6"),
+    (check_sizes.check, append("src/digest.c", "/*" + "x" * 120 + "*/\n"), "characters; at most 120"),
+    (check_sizes.check, append("src/digest.c", LONG_FUNCTION), "bad has 104 lines; at most 100"),
+    (
+        check_sizes.check,
+        append(
+            "kernel_templates/plan.cuh", "namespace swa\n{" + LONG_FUNCTION.replace("  x++;\n", "  x++;\n" * 2) + "}\n"
+        ),
+        "bad has 204 lines; at most 150",
+    ),
+    (
+        check_source.check,
+        append("src/digest.c", 'int bad(void)\n{\n  return getenv("HOME") != 0;\n}\n'),
+        "getenv: reading the env",
+    ),
+    (check_source.check, append("src/digest.c", 'void bad(void)\n{\n  printf("x");\n}\n'), "printf: printing"),
+    (check_source.check, append("src/digest.c", "void bad(void)\n{\n  assert(0);\n}\n"), "assert: ending the process"),
+    (check_source.check, create("src/new.c", "int x;\n"), "src/new.c:1: the first line is not"),
+    (check_words.check, append("README.md", "The kernel source is rendered.\n"), '"kernel source": say'),
+    (check_words.check, append("src/digest.c", "/* TODO: finish */\n"), '"TODO": say'),
+    (check_includes.check, append("src/digest.c", '#include "store.h"\n'), "digest may not include store.h"),
+    (check_includes.check, append("src/key.c", '#include "cuda_api.h"\n'), "key may not include cuda_api.h"),
+    (check_includes.check, append("src/digest.c", "#include <cuda.h>\n"), "vendor's headers are not used"),
+    (check_includes.check, create("src/new.c", LICENCE), "new has no row in docs/architecture.md"),
+    (
+        check_includes.check,
+        create("tools/common/bad.c", LICENCE + '#include "store.h"\n'),
+        "the tools use the public header only",
+    ),
+    (check_includes.check, append("kernel_templates/plan.cuh", '#include "gather.cuh"\n'), "a part includes nothing"),
+    (
+        check_public.check,
+        replace(HEADER, "SWA_JIT_NEWER = 3", "SWA_JIT_NEWER = 30"),
+        "SWA_JIT_NEWER is 30; released as 3",
+    ),
+    (
+        check_public.check,
+        replace(HEADER, "SWA_JIT_IO_ERROR = 12", "SWA_JIT_IO_ERROR = 12, SWA_JIT_BAD = 13"),
+        "SWA_JIT_BAD = 13 is not in the list",
+    ),
+    (
+        check_public.check,
+        replace(
+            HEADER,
+            " * Returns: OK; INVALID; NEWER. Thread-safety: any thread. */\nSWA_JIT_API swa_jit_status "
+            "swa_jit_stats_get",
+            " */\nSWA_JIT_API swa_jit_status swa_jit_stats_get",
+        ),
+        'swa_jit_stats_get: no "Returns:"',
+    ),
+    (
+        check_public.check,
+        replace(
+            HEADER,
+            "Thread-safety: any thread. */\nSWA_JIT_API const char *swa_jit_version_text",
+            "*/\nSWA_JIT_API const char *swa_jit_version_text",
+        ),
+        'swa_jit_version_text: no "Thread-safety:"',
+    ),
+    (
+        check_public.check,
+        replace("docs/errors.md", "| `SWA_JIT_NEWER`", "| `SWA_JIT_OTHER`"),
+        "docs/errors.md: no row for SWA_JIT_NEWER",
+    ),
+    (
+        check_public.check,
+        replace("docs/parameters.md", "| `kv_tile`", "| `tile`"),
+        "docs/parameters.md: no row for kv_tile",
+    ),
+    (check_public.check, replace("include/swa_jit/version.h.in", "ABI_MAJOR 0", "ABI_MAJOR 7"), "SWA_JIT_ABI_MAJOR"),
+    (check_format.check, append("src/digest.c", "int  bad( void )  {return 0;}\n"), "src/digest.c:"),
+    (check_shell.check, append("tools/run-tests", "rm $unquoted\n"), "tools/run-tests"),
+    (
+        lambda root: check_readme.check_text(root, tree.text_of(root / "README.md")),
+        replace("README.md", "(docs/architecture.md)", "(docs/missing.md)"),
+        "link to docs/missing.md",
+    ),
+    (
+        lambda root: check_readme.check_text(root, tree.text_of(root / "README.md")),
+        replace("README.md", "\ntools/quickstart\n", "\ntools/quick\n"),
+        'no line "tools/quickstart"',
+    ),
+]
+
+
+def check_pure(failures):
+    """The parts of check_symbols that need no library."""
+    if check_symbols.check_exports({"swa_jit_a", "swa_jit_b"}, {"swa_jit_a", "stray"}) != [
+        "swa_jit_b is declared in swa_jit.h but not exported",
+        "stray is exported but not declared in swa_jit.h",
+    ]:
+        failures.append("check_symbols.check_exports")
+    if len(check_symbols.check_archive({"swa_jit_a", "sj_b", "helper"})) != 1:
+        failures.append("check_symbols.check_archive")
+    if check_symbols.check_writable([("b", "counter"), ("r", "table"), ("d", "_DYNAMIC")]) != [
+        "writable global data: counter"
+    ]:
+        failures.append("check_symbols.check_writable")
+
+
+def main():
+    origin = tree.root_argument()
+    failures = []
+    check_pure(failures)
+    for number, (check, plant, wanted) in enumerate(FAULTS, 1):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            for name in tree.FOLDERS:
+                shutil.copytree(origin / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+            for name in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "meson.build", ".clang-format"]:
+                shutil.copy(origin / name, root / name)
+            plant(root)
+            try:
+                problems = check(root)
+            except tree.Skip as reason:
+                print(f"fault {number} left out: {reason}")
+                continue
+            if not any(wanted in problem for problem in problems):
+                failures.append(f"fault {number}: no problem says {wanted!r}; said: {problems[:3]}")
+    for failure in failures:
+        print(failure)
+    print(f"{len(FAULTS)} planted faults")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

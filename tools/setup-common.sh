@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by quickstart and run-tests: what this machine needs, a configured and built tree in build/, and the NVRTC to
+# use. Each step says nothing when there is nothing to do. $root and $program are the sourcing program's.
+# shellcheck shell=sh disable=SC2154
+
+# The vendor's Python wheels, used where no toolkit is found. NVRTC is the version of docs/measurements.md.
+nvrtc_wheel=nvidia-cuda-nvrtc==13.0.88
+nvdisasm_wheel=nvidia-cuda-nvdisasm==13.2.51
+wheels=$root/build/wheels
+
+say() {
+  printf '== %s\n' "$*"
+}
+
+die() {
+  printf '%s: %s\n' "$program" "$*" >&2
+  exit 1
+}
+
+# Runs a command silently; its output is shown only when it fails.
+quietly() {
+  output=$("$@" 2>&1) || {
+    printf '%s\n' "$output" >&2
+    die "failed: $*"
+  }
+}
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    die "this needs root or sudo: $*"
+  fi
+}
+
+# has_python_module NAME: importable by the python3 in front.
+has_python_module() {
+  python3 -c "import $1" >/dev/null 2>&1
+}
+
+missing_packages() {
+  command -v cc >/dev/null || echo gcc
+  # The tests call the library from C++ too.
+  [ "$program" != tools/run-tests ] || command -v c++ >/dev/null || echo g++
+  command -v ninja >/dev/null || echo ninja-build
+  command -v meson >/dev/null || echo meson
+  command -v python3 >/dev/null || echo python3
+  has_python_module ensurepip || echo python3-venv
+  command -v pkg-config >/dev/null || { echo pkg-config && echo libcmocka-dev libxxhash-dev && return; }
+  pkg-config --exists cmocka || echo libcmocka-dev
+  pkg-config --exists libxxhash || echo libxxhash-dev
+  # gcc alone brings no C library headers when recommended packages are off.
+  [ -e /usr/include/stdio.h ] || echo libc6-dev
+}
+
+install_packages() {
+  packages=$(missing_packages | tr '\n' ' ')
+  [ -z "$packages" ] && return
+  command -v apt-get >/dev/null || die "install these first (Debian's names; there is no apt-get here): $packages"
+  say "installing $packages"
+  quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update
+  # shellcheck disable=SC2086 # a list of words
+  quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $packages
+}
+
+fetch_wheel() {
+  say "fetching $1 into build/wheels"
+  mkdir -p "$root/build"
+  [ -x "$wheels/bin/python" ] || quietly python3 -m venv "$wheels"
+  quietly "$wheels/bin/python" -m pip install -q --disable-pip-version-check --no-deps "$1"
+}
+
+# Chooses NVRTC: the user's own SWA_JIT_NVRTC, else a toolkit's, else the wheel. Exported, so that the tools and the
+# tests use the one that was chosen.
+find_nvrtc() {
+  if [ -z "${SWA_JIT_NVRTC:-}" ]; then
+    SWA_JIT_NVRTC=$(python3 "$root/tools/find-nvrtc" "$wheels") || {
+      fetch_wheel "$nvrtc_wheel"
+      SWA_JIT_NVRTC=$(python3 "$root/tools/find-nvrtc" "$wheels") || die "$nvrtc_wheel holds no usable libnvrtc"
+    }
+  fi
+  export SWA_JIT_NVRTC
+  mkdir -p "$root/build"
+  printf 'export SWA_JIT_NVRTC=%s\n' "$SWA_JIT_NVRTC" >"$root/build/nvrtc.env"
+}
+
+# The disassembler for the compile tests; meson.build of tests/compile looks in the same places.
+find_nvdisasm() {
+  command -v nvdisasm >/dev/null && return
+  for folder in /usr/local/cuda/bin "$wheels"/lib/python3*/site-packages/nvidia/*/bin; do
+    [ -x "$folder/nvdisasm" ] && return
+  done
+  fetch_wheel "$nvdisasm_wheel"
+}
+
+build_tree() {
+  cd "$root" || die "cannot enter $root"
+  if [ -f build/build.ninja ]; then
+    quietly meson setup --reconfigure build
+  else
+    say "configuring build/"
+    quietly meson setup build
+  fi
+  say "building"
+  quietly ninja -C build
+}
