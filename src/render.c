@@ -162,7 +162,8 @@ swa_jit_status sj_render_part(const sj_template_part *part, const swa_jit_config
     rest += length + 1;
   }
   if (region.is_open) {
-    return refuse(part, region.line_number, trim("", 0), "this region has no \"//: end\"");
+    const char marker[] = "//: if with_lse";
+    return refuse(part, region.line_number, trim(marker, strlen(marker)), "it has no \"//: end\"");
   }
   return SWA_JIT_OK;
 }

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test_main.h"
+
+#include <string.h>
+
+#include "config.h"
+#include "key.h"
+#include "render.h"
+
+static const char source[] = "extern \"C\" __global__ void swa_decode() {}\n";
+static const char *const options[] = {"--std=c++17", "--gpu-architecture=sm_100a", NULL};
+
+static sj_key make(const swa_jit_config *config)
+{
+  sj_key key;
+  assert_int_equal(sj_key_make(config, source, options, &key), SWA_JIT_OK);
+  return key;
+}
+
+/* The value of the first line of that name in a key text, in a buffer of the test's. */
+static const char *value_of(const sj_key *key, const char *name)
+{
+  static char value[256];
+  char start[64];
+  snprintf(start, sizeof start, "%s:", name);
+  const char *line = key->text;
+  while (strncmp(line, start, strlen(start)) != 0) {
+    line = strchr(line, '\n');
+    assert_non_null(line);
+    line++;
+  }
+  const char *equals = strchr(line, '=');
+  const char *end = strchr(equals, '\n');
+  snprintf(value, sizeof value, "%.*s", (int)(end - equals - 1), equals + 1);
+  return value;
+}
+
+/* ---- making ----------------------------------------------------------------------------------------------- */
+
+static void key_of_the_defaults_is_as_documented(void **state)
+{
+  (void)state;
+  const swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  sj_key key = make(&config);
+  uint8_t digest[SJ_DIGEST_BYTES];
+  char hex[SJ_DIGEST_HEX_SIZE], expected[1024];
+  sj_digest_make(source, strlen(source), digest);
+  sj_digest_hex(digest, hex);
+  snprintf(expected, sizeof expected,
+           "format:1=1\narch:7=sm_100a\nhead_dim:3=512\nhead_group:2=16\nkv_tile:2=16\nwindow_size:3=128\n"
+           "kv_format:9=e4m3_slot\nindex_type:5=int32\nlens_type:5=int32\nscale_type:7=float32\nlse:1=1\n"
+           "source:32=%s\noption:11=--std=c++17\noption:26=--gpu-architecture=sm_100a\n",
+           hex);
+  assert_string_equal(key.text, expected);
+  assert_int_equal(key.text_length, strlen(expected));
+  sj_key_finish(&key);
+  assert_null(key.text);
+}
+
+static void key_made_twice_is_the_same(void **state)
+{
+  (void)state;
+  const swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  sj_key a = make(&config);
+  sj_key b = make(&config);
+  assert_string_equal(a.text, b.text);
+  assert_memory_equal(a.digest, b.digest, sizeof a.digest);
+  assert_string_equal(a.file_name, b.file_name);
+  sj_key_finish(&a);
+  sj_key_finish(&b);
+}
+
+static void key_digest_is_of_the_text_and_ends_the_file_name(void **state)
+{
+  (void)state;
+  const swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  sj_key key = make(&config);
+  uint8_t digest[SJ_DIGEST_BYTES];
+  char hex[SJ_DIGEST_HEX_SIZE], expected[SJ_FILE_NAME_SIZE];
+  sj_digest_make(key.text, key.text_length, digest);
+  assert_memory_equal(key.digest, digest, sizeof digest);
+  sj_digest_hex(digest, hex);
+  snprintf(expected, sizeof expected, "swa_decode-sm_100a-hd512-hg16-kt16-w128-e4m3_slot-%s.cubin", hex);
+  assert_string_equal(key.file_name, expected);
+  sj_key_finish(&key);
+}
+
+/* A field that is in the table but not in the key would let two kernels share an entry. */
+static void key_with_any_field_changed_is_another(void **state)
+{
+  (void)state;
+  const swa_jit_config base = SWA_JIT_CONFIG_INIT;
+  sj_key base_key = make(&base);
+  const sj_config_field *field = NULL;
+  for (unsigned i = 0; (field = sj_config_field_at(i)) != NULL; i++) {
+    for (unsigned v = 0; v < (field->values != NULL ? field->num_values : 1); v++) {
+      swa_jit_config changed = base;
+      char buffer[16];
+      const uint32_t value = field->values != NULL ? field->values[v] : field->maximum;
+      sj_config_set(&changed, field, value);
+      sj_key key = make(&changed);
+      assert_string_equal(value_of(&key, field->name), sj_config_value_text(field, value, buffer));
+      if (value != field->default_value) {
+        assert_memory_not_equal(key.digest, base_key.digest, sizeof key.digest);
+        assert_string_not_equal(key.file_name, base_key.file_name);
+      }
+      sj_key_finish(&key);
+    }
+  }
+  sj_key_finish(&base_key);
+}
+
+static void key_with_another_source_or_option_is_another(void **state)
+{
+  (void)state;
+  const swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  static const char *const fewer[] = {"--std=c++17", NULL};
+  static const char *const swapped[] = {"--gpu-architecture=sm_100a", "--std=c++17", NULL};
+  static const char *const run_together[] = {"--std=c++17\noption:26=--gpu-architecture=sm_100a", NULL};
+  const struct {
+    const char *source;
+    const char *const *options;
+  } others[] = {{"other", options}, {"", options}, {source, fewer}, {source, swapped}, {source, run_together}};
+  sj_key base_key = make(&config);
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    sj_key key;
+    assert_int_equal(sj_key_make(&config, others[i].source, others[i].options, &key), SWA_JIT_OK);
+    assert_memory_not_equal(key.digest, base_key.digest, sizeof key.digest);
+    sj_key_finish(&key);
+  }
+  sj_key_finish(&base_key);
+}
+
+static void file_name_shows_what_is_not_default(void **state)
+{
+  (void)state;
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  config.arch = SWA_JIT_ARCH_SM_90A;
+  config.index_type = SWA_JIT_INT64;
+  config.lse = 0;
+  sj_key key = make(&config);
+  const char *expected = "swa_decode-sm_90a-hd512-hg16-kt16-w128-e4m3_slot-ix_int64-lse0-";
+  assert_memory_equal(key.file_name, expected, strlen(expected));
+  sj_key_finish(&key);
+}
+
+static void file_name_longest_is_under_its_limit_and_plain(void **state)
+{
+  (void)state;
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  const sj_config_field *field = NULL;
+  for (unsigned i = 0; (field = sj_config_field_at(i)) != NULL; i++) {
+    uint32_t longest = field->values != NULL ? field->values[0] : field->maximum;
+    for (unsigned v = 1; v < field->num_values; v++) {
+      char a[16], b[16];
+      if (strlen(sj_config_value_text(field, field->values[v], a)) >= strlen(sj_config_value_text(field, longest, b))) {
+        longest = field->values[v];
+      }
+    }
+    sj_config_set(&config, field, longest == field->default_value && longest == 1 ? 0 : longest);
+  }
+  sj_key key = make(&config);
+  assert_true(strlen(key.file_name) < SJ_FILE_NAME_SIZE - 1);
+  assert_int_equal(strspn(key.file_name, "abcdefghijklmnopqrstuvwxyz0123456789_-."), strlen(key.file_name));
+  assert_string_equal(key.file_name + strlen(key.file_name) - strlen(".cubin"), ".cubin");
+  sj_key_finish(&key);
+}
+
+/* ---- comparing -------------------------------------------------------------------------------------------- */
+
+static unsigned compare(const char *wanted, const char *other, char reason[256])
+{
+  return sj_key_difference(wanted, other, strlen(other), reason, 256);
+}
+
+static void difference_of_the_same_key_is_none(void **state)
+{
+  (void)state;
+  char reason[256] = "unset";
+  assert_int_equal(compare("a:1=x\nb:0=\n", "a:1=x\nb:0=\n", reason), 0);
+  assert_string_equal(reason, "");
+}
+
+static void difference_names_fields_from_there_to_wanted(void **state)
+{
+  (void)state;
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  sj_key other = make(&config), wanted;
+  config.window_size = 256;
+  config.lens_type = SWA_JIT_INT64;
+  assert_int_equal(sj_key_make(&config, "another source", options, &wanted), SWA_JIT_OK);
+  char reason[256];
+  assert_int_equal(sj_key_difference(wanted.text, other.text, other.text_length, reason, sizeof reason), 3);
+  assert_string_equal(reason, "window_size 128 -> 256, lens_type int32 -> int64, source");
+  sj_key_finish(&other);
+  sj_key_finish(&wanted);
+}
+
+static void difference_of_lines_on_one_side_says_none(void **state)
+{
+  (void)state;
+  char reason[256];
+  assert_int_equal(compare("a:1=x\nb:1=y\n", "a:1=x\n", reason), 1);
+  assert_string_equal(reason, "b (none) -> y");
+  assert_int_equal(compare("a:1=x\n", "a:1=x\nb:1=y\n", reason), 1);
+  assert_string_equal(reason, "b y -> (none)");
+  assert_int_equal(compare("option:1=p\noption:1=q\n", "option:1=p\noption:1=r\n", reason), 1);
+  assert_string_equal(reason, "option r -> q");
+  assert_int_equal(compare("a:1=x\nb:1=y\n", "b:1=y\na:1=x\n", reason), 1);
+  assert_string_equal(reason, "order of the key's lines");
+}
+
+static void difference_of_values_with_newlines_keeps_to_the_length(void **state)
+{
+  (void)state;
+  char reason[256];
+  assert_int_equal(compare("a:5=x\nb:1\n", "a:5=x\nb:2\n", reason), 1);
+  assert_string_equal(reason, "a x?b:2 -> x?b:1");
+}
+
+static void difference_of_unreadable_text_says_so(void **state)
+{
+  (void)state;
+  static const char *const others[] = {
+      "",
+      "a",
+      "a:1",
+      "a:1=",
+      "a:1=x",
+      "a:2=x\n",
+      "a:=x\n",
+      "a:-1=x\n",
+      "a:0=x\n",
+      ":1=x\n",
+      "a:1=x\n\n",
+      "a:1=x\nb",
+      "a:1:1=x\n",
+      "a:18446744073709551615=x\n",
+      "a:18446744073709551616=x\n",
+      "a=1:x\n",
+  };
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    char reason[256];
+    const unsigned differences = compare("a:1=x\n", others[i], reason);
+    assert_int_equal(differences, 1);
+    assert_string_equal(reason, others[i][0] == '\0' ? "a (none) -> x" : "its key text is unreadable");
+  }
+}
+
+static void difference_of_arbitrary_bytes_is_safe_and_printable(void **state)
+{
+  (void)state;
+  const swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  sj_key key = make(&config);
+  char *bytes = test_malloc(key.text_length); /* no zero behind it: a read too far is found by the sanitizer */
+  for (size_t i = 0; i < key.text_length; i++) {
+    for (unsigned flip = 1; flip < 256; flip *= 2) {
+      char reason[512];
+      memcpy(bytes, key.text, key.text_length);
+      bytes[i] = (char)((unsigned char)bytes[i] ^ flip);
+      assert_true(sj_key_difference(key.text, bytes, key.text_length, reason, sizeof reason) >= 1);
+      assert_true(strlen(reason) > 0);
+      for (const char *c = reason; *c != '\0'; c++) {
+        assert_in_range(*c, ' ', '~');
+      }
+    }
+    char reason[512];
+    assert_true(sj_key_difference(key.text, key.text, i, reason, sizeof reason) >= 1);
+  }
+  test_free(bytes);
+  sj_key_finish(&key);
+}
+
+static void difference_reason_is_cut_to_its_size(void **state)
+{
+  (void)state;
+  char whole[256];
+  assert_int_equal(compare("a:1=x\nb:1=y\n", "a:1=z\nb:1=w\n", whole), 2);
+  for (size_t size = 0; size <= strlen(whole); size++) {
+    char cut[256];
+    memset(cut, '#', sizeof cut);
+    assert_int_equal(sj_key_difference("a:1=x\nb:1=y\n", "a:1=z\nb:1=w\n", 12, cut, size), 2);
+    assert_int_equal(cut[size], '#');
+    if (size > 0) {
+      assert_int_equal(cut[size - 1], '\0');
+      assert_memory_equal(cut, whole, size - 1);
+    }
+  }
+}
+
+int main(void)
+{
+  static const struct CMUnitTest tests[] = {
+      cmocka_unit_test(key_of_the_defaults_is_as_documented),
+      cmocka_unit_test(key_made_twice_is_the_same),
+      cmocka_unit_test(key_digest_is_of_the_text_and_ends_the_file_name),
+      cmocka_unit_test(key_with_any_field_changed_is_another),
+      cmocka_unit_test(key_with_another_source_or_option_is_another),
+      cmocka_unit_test(file_name_shows_what_is_not_default),
+      cmocka_unit_test(file_name_longest_is_under_its_limit_and_plain),
+      cmocka_unit_test(difference_of_the_same_key_is_none),
+      cmocka_unit_test(difference_names_fields_from_there_to_wanted),
+      cmocka_unit_test(difference_of_lines_on_one_side_says_none),
+      cmocka_unit_test(difference_of_values_with_newlines_keeps_to_the_length),
+      cmocka_unit_test(difference_of_unreadable_text_says_so),
+      cmocka_unit_test(difference_of_arbitrary_bytes_is_safe_and_printable),
+      cmocka_unit_test(difference_reason_is_cut_to_its_size),
+  };
+  return SJ_TEST_RUN(tests);
+}

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test_main.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "render.h"
+#include "status.h"
+
+static const sj_tile_plan plan = {.exact_softmax = 1,
+                                  .num_warps = 4,
+                                  .min_ctas_per_sm = 2,
+                                  .score_warps_m = 3,
+                                  .score_warps_n = 5,
+                                  .value_warps_m = 6,
+                                  .value_warps_n = 7,
+                                  .pass_heads = 16,
+                                  .num_stages = 9,
+                                  .padded_window = 144,
+                                  .row_bytes = 528,
+                                  .shared_memory_bytes = 65552};
+
+static char *render(const swa_jit_config *config)
+{
+  char *source = NULL;
+  assert_int_equal(sj_render_make(config, &plan, &source), SWA_JIT_OK);
+  assert_non_null(source);
+  return source;
+}
+
+/* A part of that text, rendered without its #line; in a buffer of the test's. */
+static const char *render_text(const char *bytes, uint32_t lse)
+{
+  static char rendered[1024];
+  static const char line[] = "#line 1 \"kernel_templates/x.cuh\"\n";
+  const sj_template_part part = {"kernel_templates/x.cuh", bytes, (unsigned)strlen(bytes)};
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  config.lse = lse;
+  sj_text text = {0};
+  assert_int_equal(sj_render_part(&part, &config, &text), SWA_JIT_OK);
+  assert_ptr_equal(strstr(text.data, line), text.data);
+  snprintf(rendered, sizeof rendered, "%s", text.data + strlen(line));
+  sj_text_finish(&text);
+  return rendered;
+}
+
+/* ---- the block -------------------------------------------------------------------------------------------- */
+
+static void source_begins_with_the_configuration_and_its_constants(void **state)
+{
+  (void)state;
+  static const char expected[] =
+      "// Sliding-window attention decode kernel, rendered by swa-jit for: arch=sm_90a head_dim=128 head_group=64 "
+      "kv_tile=32 window_size=130 kv_format=e4m3_slot index_type=int64 lens_type=int32 scale_type=bfloat16 lse=0\n"
+      "#define SWA_RENDERED 1\n"
+      "namespace swa {\n"
+      "constexpr unsigned head_dim = 128;\n"
+      "constexpr unsigned head_group = 64;\n"
+      "constexpr unsigned kv_tile = 32;\n"
+      "constexpr unsigned window_size = 130;\n"
+      "using index_type = long long;\n"
+      "using lens_type = int;\n"
+      "constexpr bool scale_is_bf16 = true;\n"
+      "constexpr bool with_lse = false;\n"
+      "constexpr unsigned exact_softmax = 1;\n"
+      "constexpr unsigned num_warps = 4;\n"
+      "constexpr unsigned min_ctas_per_sm = 2;\n"
+      "constexpr unsigned score_warps_m = 3;\n"
+      "constexpr unsigned score_warps_n = 5;\n"
+      "constexpr unsigned value_warps_m = 6;\n"
+      "constexpr unsigned value_warps_n = 7;\n"
+      "constexpr unsigned pass_heads = 16;\n"
+      "constexpr unsigned num_stages = 9;\n"
+      "constexpr unsigned padded_window = 144;\n"
+      "constexpr unsigned row_bytes = 528;\n"
+      "constexpr unsigned shared_memory_bytes = 65552;\n"
+      "}\n"
+      "#line 1 \"kernel_templates/";
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  config.arch = SWA_JIT_ARCH_SM_90A;
+  config.head_dim = 128;
+  config.head_group = 64;
+  config.kv_tile = 32;
+  config.window_size = 130;
+  config.index_type = SWA_JIT_INT64;
+  config.scale_type = SWA_JIT_BFLOAT16;
+  config.lse = 0;
+  char *source = render(&config);
+  assert_true(strlen(source) > strlen(expected));
+  source[strlen(expected)] = '\0';
+  assert_string_equal(source, expected);
+  free(source);
+}
+
+static void source_of_the_same_inputs_is_the_same(void **state)
+{
+  (void)state;
+  const swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  char *a = render(&config);
+  char *b = render(&config);
+  assert_string_equal(a, b);
+  free(a);
+  free(b);
+}
+
+static void source_with_any_field_changed_is_another(void **state)
+{
+  (void)state;
+  const swa_jit_config base = SWA_JIT_CONFIG_INIT;
+  char *base_source = render(&base);
+  const sj_config_field *field = NULL;
+  for (unsigned i = 0; (field = sj_config_field_at(i)) != NULL; i++) {
+    for (unsigned v = 0; v < field->num_values; v++) {
+      if (field->values[v] != field->default_value) {
+        swa_jit_config changed = base;
+        sj_config_set(&changed, field, field->values[v]);
+        char *source = render(&changed);
+        assert_string_not_equal(source, base_source);
+        free(source);
+      }
+    }
+  }
+  free(base_source);
+}
+
+static void source_with_any_plan_field_changed_is_another(void **state)
+{
+  (void)state;
+  const swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  char *base_source = render(&config);
+  for (size_t offset = 0; offset < sizeof plan; offset += sizeof(uint32_t)) {
+    sj_tile_plan changed = plan;
+    uint32_t value = 4242;
+    memcpy((char *)&changed + offset, &value, sizeof value);
+    char *source = NULL;
+    assert_int_equal(sj_render_make(&config, &changed, &source), SWA_JIT_OK);
+    assert_string_not_equal(source, base_source);
+    assert_non_null(strstr(source, " = 4242;\n"));
+    free(source);
+  }
+  free(base_source);
+}
+
+/* ---- the embedded parts ------------------------------------------------------------------------------------ */
+
+static void source_has_each_part_once_and_in_order(void **state)
+{
+  (void)state;
+  const swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  char *source = render(&config);
+  const char *place = source;
+  for (unsigned i = 0; i < sj_num_template_parts; i++) {
+    char line[256];
+    snprintf(line, sizeof line, "#line 1 \"%s\"\n", sj_template_parts[i].name);
+    place = strstr(place, line);
+    assert_non_null(place);
+    place += strlen(line);
+    assert_null(strstr(place, line));
+  }
+  free(source);
+}
+
+static void source_has_no_marker_and_no_own_include(void **state)
+{
+  (void)state;
+  for (uint32_t lse = 0; lse < 2; lse++) {
+    swa_jit_config config = SWA_JIT_CONFIG_INIT;
+    config.lse = lse;
+    char *source = render(&config);
+    assert_null(strstr(source, "//:"));
+    assert_null(strstr(source, "#include \""));
+    assert_null(strstr(source, "# include"));
+    assert_null(strstr(source, "#include <")); /* no vendor header: a compile stays short */
+    free(source);
+  }
+}
+
+static void parts_keep_their_number_of_lines(void **state)
+{
+  (void)state;
+  for (uint32_t lse = 0; lse < 2; lse++) {
+    for (unsigned i = 0; i < sj_num_template_parts; i++) {
+      const sj_template_part *part = &sj_template_parts[i];
+      swa_jit_config config = SWA_JIT_CONFIG_INIT;
+      config.lse = lse;
+      sj_text text = {0};
+      assert_int_equal(sj_render_part(part, &config, &text), SWA_JIT_OK);
+      unsigned num_lines = 0, num_rendered = 0;
+      for (unsigned b = 0; b < part->length; b++) {
+        num_lines += part->bytes[b] == '\n';
+      }
+      for (size_t b = 0; b < text.length; b++) {
+        num_rendered += text.data[b] == '\n';
+      }
+      assert_int_equal(part->bytes[part->length - 1], '\n');
+      assert_int_equal(num_rendered, num_lines + 1);
+      sj_text_finish(&text);
+    }
+  }
+}
+
+/* ---- the rules for a part's lines -------------------------------------------------------------------------- */
+
+static void part_own_includes_become_empty_lines(void **state)
+{
+  (void)state;
+  assert_string_equal(render_text("a\n#include \"b.cuh\"\n  #  include\t\"../c.h\" // c\nd\n", 1), "a\n\n\nd\n");
+  assert_string_equal(render_text("#include <b.h>\n// #include \"b.h\"\n#included \"x\"\n", 1),
+                      "#include <b.h>\n// #include \"b.h\"\n#included \"x\"\n");
+}
+
+static void part_region_is_kept_or_dropped_by_its_constant(void **state)
+{
+  (void)state;
+  static const char part[] = "a\n  //: if with_lse\nb\nc\n//: end\t\nd\n//: if with_lse\ne\n//: end\n";
+  assert_string_equal(render_text(part, 1), "a\n\nb\nc\n\nd\n\ne\n\n");
+  assert_string_equal(render_text(part, 0), "a\n\n\n\n\nd\n\n\n\n");
+}
+
+static void part_without_a_last_newline_gets_one(void **state)
+{
+  (void)state;
+  assert_string_equal(render_text("a\nb", 1), "a\nb\n");
+  assert_string_equal(render_text("a\n//: if with_lse\nb\n//: end", 1), "a\n\nb\n\n");
+  assert_string_equal(render_text("", 1), "");
+}
+
+static void part_with_a_wrong_marker_is_refused(void **state)
+{
+  (void)state;
+  static const char *const rows[][2] = {
+      {"a\n//: if with_foo\n//: end\n", "kernel_templates/x.cuh:2: \"//: if with_foo\": unknown marker"},
+      {"//: endif\n", "kernel_templates/x.cuh:1: \"//: endif\": unknown marker"},
+      {"//:end\n", "kernel_templates/x.cuh:1: \"//:end\": unknown marker"},
+      {"  //: if with_lse // why\n", "kernel_templates/x.cuh:1: \"//: if with_lse // why\": unknown marker"},
+      {"//: else\n", "kernel_templates/x.cuh:1: \"//: else\": unknown marker"},
+      {"a\nb\n//: end\n", "kernel_templates/x.cuh:3: \"//: end\": no region is open here"},
+      {"//: if with_lse\n//: if with_lse\n", "kernel_templates/x.cuh:2: \"//: if with_lse\": regions do not nest"},
+      {"a\n//: if with_lse\nb\n", "kernel_templates/x.cuh:2: \"//: if with_lse\": it has no \"//: end\""},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (uint32_t lse = 0; lse < 2; lse++) { /* a dropped region is read with the same care */
+      const sj_template_part part = {"kernel_templates/x.cuh", rows[i][0], (unsigned)strlen(rows[i][0])};
+      swa_jit_config config = SWA_JIT_CONFIG_INIT;
+      config.lse = lse;
+      sj_text text = {0};
+      assert_int_equal(sj_render_part(&part, &config, &text), SWA_JIT_COMPILE_FAILED);
+      assert_ptr_equal(strstr(sj_message(), rows[i][1]), sj_message());
+      sj_text_finish(&text);
+    }
+  }
+}
+
+int main(void)
+{
+  static const struct CMUnitTest tests[] = {
+      cmocka_unit_test(source_begins_with_the_configuration_and_its_constants),
+      cmocka_unit_test(source_of_the_same_inputs_is_the_same),
+      cmocka_unit_test(source_with_any_field_changed_is_another),
+      cmocka_unit_test(source_with_any_plan_field_changed_is_another),
+      cmocka_unit_test(source_has_each_part_once_and_in_order),
+      cmocka_unit_test(source_has_no_marker_and_no_own_include),
+      cmocka_unit_test(parts_keep_their_number_of_lines),
+      cmocka_unit_test(part_own_includes_become_empty_lines),
+      cmocka_unit_test(part_region_is_kept_or_dropped_by_its_constant),
+      cmocka_unit_test(part_without_a_last_newline_gets_one),
+      cmocka_unit_test(part_with_a_wrong_marker_is_refused),
+  };
+  return SJ_TEST_RUN(tests);
+}
