@@ -119,12 +119,15 @@ static bool check(sj_device *device, int result, const char *call)
 {
   const char *name = NULL;
   const char *text = NULL;
-  if (result == CU_SUCCESS)
+  if (result == CU_SUCCESS) {
     return true;
-  if (device->api->get_error_name(result, &name) != CU_SUCCESS || name == NULL)
+  }
+  if (device->api->get_error_name(result, &name) != CU_SUCCESS || name == NULL) {
     name = "unknown error";
-  if (device->api->get_error_string(result, &text) != CU_SUCCESS || text == NULL)
+  }
+  if (device->api->get_error_string(result, &text) != CU_SUCCESS || text == NULL) {
     text = "no text";
+  }
   snprintf(device->message, sizeof device->message, "%s: %s, %d (%s)", call, name, result, text);
   return false;
 }
@@ -134,14 +137,16 @@ static void *open_library(const char *path, sj_device *device)
   static const char *const names[] = {"libcuda.so.1", "libcuda.so"};
   if (path != NULL && path[0] != '\0') {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL)
+    if (library == NULL) {
       snprintf(device->message, sizeof device->message, "cannot open libcuda: %s", dlerror());
+    }
     return library;
   }
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    if (library != NULL)
+    if (library != NULL) {
       return library;
+    }
   }
   snprintf(device->message, sizeof device->message, "no CUDA driver: tried libcuda.so.1 and libcuda.so");
   return NULL;
@@ -165,8 +170,9 @@ static bool describe(sj_device *device)
 {
   struct sj_device_api *api = device->api;
   int handle = 0;
-  if (!check(device, api->device_get(&handle, 0), "cuDeviceGet"))
+  if (!check(device, api->device_get(&handle, 0), "cuDeviceGet")) {
     return false;
+  }
   device->ordinal = handle;
   const struct {
     int attribute;
@@ -175,9 +181,12 @@ static bool describe(sj_device *device)
                 {CU_DEVICE_L2_BYTES, &device->l2_bytes},
                 {CU_DEVICE_MAJOR, &device->major},
                 {CU_DEVICE_MINOR, &device->minor}};
-  for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
-    if (!check(device, api->device_get_attribute(wanted[i].value, wanted[i].attribute, handle), "cuDeviceGetAttribute"))
+  for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+    if (!check(device, api->device_get_attribute(wanted[i].value, wanted[i].attribute, handle),
+               "cuDeviceGetAttribute")) {
       return false;
+    }
+  }
   return check(device, api->device_get_name(device->name, (int)sizeof device->name, handle), "cuDeviceGetName")
          && check(device, api->device_total_mem(&device->memory_bytes, handle), "cuDeviceTotalMem");
 }
@@ -185,10 +194,12 @@ static bool describe(sj_device *device)
 static bool enter_context(sj_device *device)
 {
   cu_context context = NULL;
-  if (!check(device, device->api->primary_ctx_retain(&context, device->ordinal), "cuDevicePrimaryCtxRetain"))
+  if (!check(device, device->api->primary_ctx_retain(&context, device->ordinal), "cuDevicePrimaryCtxRetain")) {
     return false;
-  if (check(device, device->api->ctx_set_current(context), "cuCtxSetCurrent"))
+  }
+  if (check(device, device->api->ctx_set_current(context), "cuCtxSetCurrent")) {
     return true;
+  }
   device->api->primary_ctx_release(device->ordinal);
   return false;
 }
@@ -203,8 +214,9 @@ static sj_presence start(sj_device *device)
     return SJ_DEVICE_ABSENT;
   }
   if (!check(device, result, "cuInit") || !check(device, api->device_get_count(&count), "cuDeviceGetCount")
-      || !check(device, api->driver_get_version(&device->driver_version), "cuDriverGetVersion"))
+      || !check(device, api->driver_get_version(&device->driver_version), "cuDriverGetVersion")) {
     return SJ_DEVICE_BROKEN;
+  }
   if (count == 0) {
     snprintf(device->message, sizeof device->message, "the CUDA driver reports no device");
     return SJ_DEVICE_ABSENT;
@@ -217,14 +229,16 @@ sj_presence sj_device_open(const char *cuda_path, sj_device *device)
   memset(device, 0, sizeof *device);
   const char *path = cuda_path != NULL ? cuda_path : secure_getenv("SWA_JIT_CUDA");
   void *library = open_library(path, device);
-  if (library == NULL)
+  if (library == NULL) {
     return path != NULL && path[0] != '\0' ? SJ_DEVICE_BROKEN : SJ_DEVICE_ABSENT;
+  }
   sj_presence presence = SJ_DEVICE_BROKEN;
   device->api = calloc(1, sizeof *device->api);
-  if (device->api == NULL)
+  if (device->api == NULL) {
     snprintf(device->message, sizeof device->message, "out of memory");
-  else if (fill_table(device, library))
+  } else if (fill_table(device, library)) {
     presence = start(device);
+  }
   if (presence != SJ_DEVICE_PRESENT) {
     free(device->api);
     device->api = NULL;
@@ -237,8 +251,9 @@ sj_presence sj_device_open(const char *cuda_path, sj_device *device)
 
 void sj_device_close(sj_device *device)
 {
-  if (device->api == NULL)
+  if (device->api == NULL) {
     return;
+  }
   device->api->ctx_set_current(NULL);
   device->api->primary_ctx_release(device->ordinal);
   dlclose(device->api->library);
@@ -253,8 +268,9 @@ bool sj_device_wait(sj_device *device)
 
 bool sj_device_alloc(sj_device *device, size_t bytes, sj_address *address_out)
 {
-  if (check(device, device->api->mem_alloc(address_out, bytes), "cuMemAlloc"))
+  if (check(device, device->api->mem_alloc(address_out, bytes), "cuMemAlloc")) {
     return true;
+  }
   size_t used = strlen(device->message);
   snprintf(device->message + used, sizeof device->message - used, " for %zu bytes", bytes);
   return false;
@@ -262,8 +278,9 @@ bool sj_device_alloc(sj_device *device, size_t bytes, sj_address *address_out)
 
 void sj_device_free(sj_device *device, sj_address address)
 {
-  if (address != 0)
+  if (address != 0) {
     device->api->mem_free(address);
+  }
 }
 
 bool sj_device_write(sj_device *device, sj_address to, const void *from, size_t bytes)
@@ -290,8 +307,9 @@ bool sj_stream_create(sj_device *device, sj_stream *stream_out)
 
 void sj_stream_destroy(sj_device *device, sj_stream stream)
 {
-  if (stream != NULL)
+  if (stream != NULL) {
     device->api->stream_destroy(stream);
+  }
 }
 
 bool sj_stream_wait(sj_device *device, sj_stream stream)
@@ -306,8 +324,9 @@ bool sj_event_create(sj_device *device, sj_event *event_out)
 
 void sj_event_destroy(sj_device *device, sj_event event)
 {
-  if (event != NULL)
+  if (event != NULL) {
     device->api->event_destroy(event);
+  }
 }
 
 bool sj_event_record(sj_device *device, sj_event event, sj_stream stream)
@@ -319,8 +338,9 @@ bool sj_event_elapsed_us(sj_device *device, sj_event begin, sj_event end, double
 {
   float milliseconds = 0.0f;
   if (!check(device, device->api->event_synchronize(end), "cuEventSynchronize")
-      || !check(device, device->api->event_elapsed_time(&milliseconds, begin, end), "cuEventElapsedTime"))
+      || !check(device, device->api->event_elapsed_time(&milliseconds, begin, end), "cuEventElapsedTime")) {
     return false;
+  }
   *us_out = 1e3 * (double)milliseconds;
   return true;
 }
@@ -333,8 +353,9 @@ bool sj_graph_begin(sj_device *device, sj_stream stream)
 bool sj_graph_end(sj_device *device, sj_stream stream, sj_graph *graph_out)
 {
   cu_graph graph = NULL;
-  if (!check(device, device->api->stream_end_capture(stream, &graph), "cuStreamEndCapture"))
+  if (!check(device, device->api->stream_end_capture(stream, &graph), "cuStreamEndCapture")) {
     return false;
+  }
   bool made = check(device, device->api->graph_instantiate(graph_out, graph, 0), "cuGraphInstantiateWithFlags");
   device->api->graph_destroy(graph);
   return made;
@@ -347,8 +368,9 @@ bool sj_graph_launch(sj_device *device, sj_graph graph, sj_stream stream)
 
 void sj_graph_destroy(sj_device *device, sj_graph graph)
 {
-  if (graph != NULL)
+  if (graph != NULL) {
     device->api->graph_exec_destroy(graph);
+  }
 }
 
 bool sj_module_load(sj_device *device, const void *image, sj_module *module_out)
@@ -358,8 +380,9 @@ bool sj_module_load(sj_device *device, const void *image, sj_module *module_out)
 
 void sj_module_unload(sj_device *device, sj_module module)
 {
-  if (module != NULL)
+  if (module != NULL) {
     device->api->module_unload(module);
+  }
 }
 
 bool sj_module_function(sj_device *device, sj_module module, const char *name, unsigned dynamic_shared_bytes,
@@ -369,8 +392,9 @@ bool sj_module_function(sj_device *device, sj_module module, const char *name, u
   if (!check(device, device->api->module_get_function(&function, module, name), "cuModuleGetFunction")
       || !check(device,
                 device->api->func_set_attribute(function, CU_FUNCTION_MAX_DYNAMIC_SHARED, (int)dynamic_shared_bytes),
-                "cuFuncSetAttribute"))
+                "cuFuncSetAttribute")) {
     return false;
+  }
   *function_out = function;
   return true;
 }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How far a tool is: one line that is overwritten on a terminal, a plain line a step elsewhere. Several threads may step. */
+#ifndef SJ_PROGRESS_H
+#define SJ_PROGRESS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+typedef struct sj_progress {
+  FILE *file;
+  pthread_mutex_t mutex;
+  bool is_terminal;
+  bool is_silent; /* steps print nothing; lines still do */
+  size_t done, total;
+} sj_progress;
+
+void sj_progress_init(sj_progress *progress, FILE *file, bool is_silent, size_t total);
+/* One more is done: "[3/8] text". */
+void sj_progress_step(sj_progress *progress, const char *text);
+/* A line that stays: a warning, say. */
+void sj_progress_line(sj_progress *progress, const char *text);
+/* Removes the line from the terminal. */
+void sj_progress_finish(sj_progress *progress);
+
+#endif
