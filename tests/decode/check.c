@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reference.h"
+
+/* 256 bytes even for an empty tensor, so that every pointer is real. */
+static size_t room_for(size_t bytes)
+{
+  return bytes > 0 ? bytes : 256;
+}
+
+static void set_pointers(const decode_data *data, decode_problem *problem)
+{
+  uint64_t *a = problem->addresses;
+
+  problem->args = data->args;
+  problem->args.q = (const void *)(uintptr_t)a[DECODE_Q];
+  problem->args.kv = data->args.kv != NULL ? (const void *)(uintptr_t)a[DECODE_KV] : NULL;
+  problem->args.inv_scale = (const void *)(uintptr_t)a[DECODE_INV_SCALE];
+  problem->args.indices = (const void *)(uintptr_t)a[DECODE_INDICES];
+  problem->args.lens = (const void *)(uintptr_t)a[DECODE_LENS];
+  problem->args.out = (void *)(uintptr_t)(a[DECODE_OUT] + data->tensors[DECODE_OUT].offset);
+  problem->args.lse =
+      data->args.lse != NULL ? (float *)(uintptr_t)(a[DECODE_LSE] + data->tensors[DECODE_LSE].offset) : NULL;
+}
+
+bool decode_problem_make(const decode_device *device, const decode_data *data, decode_problem *problem_out)
+{
+  memset(problem_out, 0, sizeof *problem_out);
+  problem_out->device = device;
+  for (int i = 0; i < DECODE_NUM_TENSORS; i++) {
+    problem_out->sizes[i] = data->tensors[i].size;
+    if (!device->alloc(device->data, room_for(data->tensors[i].size), &problem_out->addresses[i])) {
+      decode_problem_free(problem_out);
+      return false;
+    }
+  }
+  set_pointers(data, problem_out);
+  if (!decode_problem_write(problem_out, data)) {
+    decode_problem_free(problem_out);
+    return false;
+  }
+  return true;
+}
+
+void decode_problem_free(decode_problem *problem)
+{
+  for (int i = 0; i < DECODE_NUM_TENSORS; i++) {
+    if (problem->addresses[i] != 0) {
+      problem->device->release(problem->device->data, problem->addresses[i]);
+      problem->addresses[i] = 0;
+    }
+  }
+}
+
+static bool write_candidates(decode_problem *problem, const decode_data *data)
+{
+  const decode_device *device = problem->device;
+
+  for (uint32_t i = 0; i < data->num_candidates; i++) {
+    size_t offset = decode_data_row_offset(data, decode_data_candidate(data, i));
+
+    if (!device->write(device->data, problem->addresses[DECODE_KV] + offset, data->tensors[DECODE_KV].bytes + offset,
+                       data->which.head_dim)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool decode_problem_write(decode_problem *problem, const decode_data *data)
+{
+  const decode_device *device = problem->device;
+
+  for (int i = 0; i < DECODE_NUM_TENSORS; i++) {
+    const decode_buffer *buffer = &data->tensors[i];
+
+    if (buffer->size > problem->sizes[i]) {
+      return false;
+    }
+    if (i == DECODE_KV && decode_data_is_sparse(data)) {
+      if (!write_candidates(problem, data)) {
+        return false;
+      }
+    } else if (buffer->size > 0 && !device->write(device->data, problem->addresses[i], buffer->bytes, buffer->size)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool decode_problem_read(const decode_problem *problem, decode_data *data)
+{
+  const decode_device *device = problem->device;
+  decode_buffer *out = &data->tensors[DECODE_OUT];
+  decode_buffer *lse = &data->tensors[DECODE_LSE];
+
+  return device->read(device->data, out->bytes, problem->addresses[DECODE_OUT], out->size)
+         && device->read(device->data, lse->bytes, problem->addresses[DECODE_LSE], lse->size);
+}
+
+bool decode_judge(const decode_data *data, unsigned num_threads, decode_verdict *verdict_out)
+{
+  size_t heads = (size_t)data->which.num_tokens * data->which.num_heads;
+  double *out = malloc((heads * data->which.head_dim + 1) * sizeof *out);
+  double *lse = malloc((heads + 1) * sizeof *lse);
+  bool judged = out != NULL && lse != NULL;
+
+  if (judged) {
+    sj_reference_decode(&data->config, &data->args, num_threads, out, lse);
+    judged = decode_compare(data, out, lse, verdict_out);
+  }
+  free(out);
+  free(lse);
+  return judged;
+}
+
+static decode_result fail(decode_verdict *verdict, const char *step, const char *reason)
+{
+  verdict->num_faults++;
+  (void)snprintf(verdict->fault, sizeof verdict->fault, "%s: %s", step, reason);
+  return DECODE_FAILED;
+}
+
+static decode_result check_problem(decode_problem *problem, decode_data *data, decode_verdict *verdict)
+{
+  const decode_device *device = problem->device;
+  swa_jit_status status = device->decode(device->data, &data->config, &problem->args);
+
+  if (status == SWA_JIT_UNSUPPORTED) {
+    return DECODE_REFUSED;
+  }
+  if (status != SWA_JIT_OK) {
+    return fail(verdict, "decode", device->message(device->data));
+  }
+  if (!decode_problem_read(problem, data)) {
+    return fail(verdict, "reading out and lse", device->message(device->data));
+  }
+  if (!decode_judge(data, device->num_threads, verdict)) {
+    return fail(verdict, "comparing", "no host memory");
+  }
+  return verdict->num_faults == 0 ? DECODE_PASSED : DECODE_FAILED;
+}
+
+decode_result decode_check(const decode_device *device, const decode_case *which, decode_verdict *verdict_out)
+{
+  decode_data data;
+  decode_problem problem;
+  decode_result result;
+
+  memset(verdict_out, 0, sizeof *verdict_out);
+  if (!decode_data_make(which, &data)) {
+    return fail(verdict_out, "making the data", "no host memory");
+  }
+  if (!decode_problem_make(device, &data, &problem)) {
+    decode_data_free(&data);
+    return fail(verdict_out, "writing the data", device->message(device->data));
+  }
+  result = check_problem(&problem, &data, verdict_out);
+  decode_problem_free(&problem);
+  decode_data_free(&data);
+  return result;
+}

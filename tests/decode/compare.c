@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compare.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reference.h"
+
+static const uint32_t minus_infinity_bits = 0xFF800000;
+
+/* What all heads of a token share. */
+typedef struct token_facts {
+  uint32_t token;
+  uint32_t num_unmasked;
+  double step; /* bf16's at the largest |k| */
+} token_facts;
+
+__attribute__((format(printf, 4, 5))) static void add_fault(decode_verdict *verdict, uint32_t token, uint32_t head,
+                                                            const char *format, ...)
+{
+  va_list list;
+  int used;
+
+  if (verdict->num_faults++ > 0) {
+    return;
+  }
+  used = snprintf(verdict->fault, sizeof verdict->fault, "token %u head %u: ", token, head);
+  va_start(list, format);
+  (void)vsnprintf(verdict->fault + used, sizeof verdict->fault - (size_t)used, format, list);
+  va_end(list);
+}
+
+/* The distance of neighbours in the binade of a bf16 value; subnormals have the least one. */
+static double bf16_step(double magnitude)
+{
+  int exponent;
+
+  if (magnitude < 0x1p-126) {
+    return 0x1p-133;
+  }
+  (void)frexp(magnitude, &exponent);
+  return ldexp(1.0, exponent - 8);
+}
+
+static double read_inv_scale(const decode_data *data, int64_t slot)
+{
+  const void *scales = data->tensors[DECODE_INV_SCALE].bytes;
+
+  if (data->which.scale_type == SWA_JIT_BFLOAT16) {
+    return sj_reference_bf16(((const uint16_t *)scales)[slot]);
+  }
+  return (double)((const float *)scales)[slot];
+}
+
+static token_facts gather_facts(const decode_data *data, uint32_t token)
+{
+  token_facts facts = {token, 0, 0.0};
+  uint32_t len = sj_reference_len(&data->config, &data->args, token);
+  double largest = 0.0;
+
+  for (uint32_t j = 0; j < len; j++) {
+    int64_t slot = sj_reference_slot(&data->config, &data->args, token, j);
+    const uint8_t *row;
+    double scale;
+
+    if (slot < 0) {
+      continue;
+    }
+    facts.num_unmasked++;
+    row = data->tensors[DECODE_KV].bytes + decode_data_row_offset(data, (uint64_t)slot);
+    scale = fabs(read_inv_scale(data, slot));
+    for (uint32_t d = 0; d < data->which.head_dim; d++) {
+      double element = fabs(sj_reference_e4m3(row[d])) * scale;
+
+      largest = isfinite(element) && element > largest ? element : largest; /* NaN compares false */
+    }
+  }
+  facts.step = bf16_step(largest);
+  return facts;
+}
+
+/* Elements that must be what arithmetic says: not finite, or beyond bf16. */
+static bool same_special(double reference, uint16_t bits)
+{
+  double value = sj_reference_bf16(bits);
+
+  return isnan(reference) ? isnan(value) : value == sj_reference_bf16(sj_reference_bf16_from_double(reference));
+}
+
+static bool is_special(double reference)
+{
+  return (sj_reference_bf16_from_double(reference) & 0x7F80) == 0x7F80;
+}
+
+static void compare_zero(const decode_data *data, const token_facts *facts, uint32_t head, const uint16_t *out,
+                         decode_verdict *verdict)
+{
+  for (uint32_t d = 0; d < data->which.head_dim; d++) {
+    if (out[d] != 0) {
+      add_fault(verdict, facts->token, head, "no unmasked position, but out[%u] is 0x%04x, not 0", d, out[d]);
+      return;
+    }
+  }
+}
+
+/* One element; adds to the sums of squares unless it is special. Returns whether it is as it should be. */
+static bool compare_element(const decode_data *data, double step, double reference, uint16_t bits, double squares[2],
+                            decode_verdict *verdict)
+{
+  double difference;
+
+  if (is_special(reference)) {
+    return same_special(reference, bits);
+  }
+  difference = sj_reference_bf16(bits) - reference;
+  squares[0] += difference * difference;
+  squares[1] += reference * reference;
+  if (fabs(difference) / step > verdict->worst_step) {
+    verdict->worst_step = fabs(difference) / step;
+  }
+  if (data->which.exact != 0
+      && sj_reference_bf16(bits) != sj_reference_bf16(sj_reference_bf16_from_double(reference))) {
+    return false; /* the two zeros are equal */
+  }
+  return fabs(difference) <= step; /* false for NaN */
+}
+
+static void compare_out(const decode_data *data, const token_facts *facts, uint32_t head, const double *reference,
+                        const uint16_t *out, decode_verdict *verdict)
+{
+  double squares[2] = {0.0, 0.0};
+  double relative;
+
+  for (uint32_t d = 0; d < data->which.head_dim; d++) {
+    if (!compare_element(data, facts->step, reference[d], out[d], squares, verdict)) {
+      add_fault(verdict, facts->token, head, "out[%u] is %.9g (0x%04x), not %.9g; a step is %.3g", d,
+                sj_reference_bf16(out[d]), out[d], reference[d], facts->step);
+      return;
+    }
+  }
+  if (squares[1] == 0.0) {
+    if (squares[0] != 0.0) {
+      add_fault(verdict, facts->token, head, "out is 0 by arithmetic, but not all of it is");
+    }
+    return;
+  }
+  relative = sqrt(squares[0] / squares[1]);
+  verdict->worst_relative = relative > verdict->worst_relative ? relative : verdict->worst_relative;
+  if (!(relative <= DECODE_RELATIVE_LIMIT)) {
+    add_fault(verdict, facts->token, head, "relative error %.3g is above %.3g", relative, DECODE_RELATIVE_LIMIT);
+  }
+}
+
+static void compare_lse(const token_facts *facts, uint32_t head, double reference, float lse, decode_verdict *verdict)
+{
+  uint32_t bits;
+  double difference = fabs((double)lse - reference);
+  bool right;
+
+  memcpy(&bits, &lse, sizeof bits);
+  if (facts->num_unmasked == 0) {
+    right = bits == minus_infinity_bits;
+  } else if (isnan(reference)) {
+    right = isnan(lse);
+  } else if (isinf(reference)) { /* infinity minus infinity on the way is allowed */
+    right = isnan(lse) || (double)lse == reference;
+  } else {
+    right = difference <= DECODE_LSE_LIMIT;
+    verdict->worst_lse = difference > verdict->worst_lse ? difference : verdict->worst_lse;
+  }
+  if (!right) {
+    add_fault(verdict, facts->token, head, "LSE is %.9g (0x%08x), not %.9g", (double)lse, bits, reference);
+  }
+}
+
+static void compare_heads(const decode_data *data, const double *reference_out, const double *reference_lse,
+                          decode_verdict *verdict)
+{
+  const decode_case *which = &data->which;
+  const uint16_t *out = (const uint16_t *)data->args.out;
+
+  for (uint32_t token = 0; token < which->num_tokens; token++) {
+    token_facts facts = gather_facts(data, token);
+
+    for (uint32_t head = 0; head < which->num_heads; head++) {
+      size_t at = (size_t)token * which->num_heads + head;
+      const uint16_t *row = out + decode_data_out_offset(data, token, head);
+
+      verdict->num_heads++;
+      if (facts.num_unmasked == 0) {
+        compare_zero(data, &facts, head, row, verdict);
+      } else {
+        compare_out(data, &facts, head, reference_out + at * which->head_dim, row, verdict);
+      }
+      if (which->lse == DECODE_LSE_WRITTEN) {
+        compare_lse(&facts, head, reference_lse[at], data->args.lse[decode_data_lse_offset(data, token, head)],
+                    verdict);
+      }
+    }
+  }
+}
+
+/* All bytes of a buffer but the rows must still be poison. */
+static bool check_gaps(const decode_data *data, enum decode_tensor tensor, decode_verdict *verdict)
+{
+  const decode_case *which = &data->which;
+  const decode_buffer *buffer = &data->tensors[tensor];
+  bool out = tensor == DECODE_OUT;
+  size_t row_bytes = out ? (size_t)which->head_dim * 2 : 4;
+  uint8_t *written = calloc(buffer->size + 1, 1);
+
+  if (written == NULL) {
+    return false;
+  }
+  for (uint32_t token = 0; token < which->num_tokens && (out || which->lse == DECODE_LSE_WRITTEN); token++) {
+    for (uint32_t head = 0; head < which->num_heads; head++) {
+      int64_t at = out ? 2 * decode_data_out_offset(data, token, head) : 4 * decode_data_lse_offset(data, token, head);
+
+      memset(written + buffer->offset + at, 1, row_bytes);
+    }
+  }
+  for (size_t i = 0; i < buffer->size; i++) {
+    if (written[i] == 0 && buffer->bytes[i] != DECODE_POISON) {
+      if (verdict->num_faults++ == 0) {
+        (void)snprintf(verdict->fault, sizeof verdict->fault,
+                       "%s: byte %lld from its start was written, outside its rows", out ? "out" : "lse",
+                       (long long)i - (long long)buffer->offset);
+      }
+      break;
+    }
+  }
+  free(written);
+  return true;
+}
+
+bool decode_compare(const decode_data *data, const double *reference_out, const double *reference_lse,
+                    decode_verdict *verdict_out)
+{
+  memset(verdict_out, 0, sizeof *verdict_out);
+  compare_heads(data, reference_out, reference_lse, verdict_out);
+  return check_gaps(data, DECODE_OUT, verdict_out) && check_gaps(data, DECODE_LSE, verdict_out);
+}

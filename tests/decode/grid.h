@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cases every device is put through. */
+#ifndef DECODE_GRID_H
+#define DECODE_GRID_H
+
+#include "case.h"
+
+typedef struct decode_lines {
+  const char *const *lines; /* texts of cases */
+  size_t count;
+} decode_lines;
+
+/* Each stands for a kind of fault that such kernels have had. */
+decode_lines decode_grid_special(void);
+/* Pools of more than 2 and 4 GiB, and the most tokens and heads: for devices with the memory and speed for it. */
+decode_lines decode_grid_large(void);
+/* A few small ones that together reach every path: for checkers that slow a kernel down a hundredfold. */
+decode_lines decode_grid_reduced(void);
+
+/* Every head_dim x head_group x kv_tile, 0 to count - 1, each with another window, pattern and types. */
+size_t decode_grid_num_tilings(void);
+void decode_grid_tiling(size_t at, decode_case *which_out);
+
+/* A case drawn at random; seed decides all of it. */
+void decode_grid_random(uint32_t seed, decode_case *which_out);
+
+#endif
