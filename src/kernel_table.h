@@ -26,7 +26,7 @@ struct swa_jit_kernel {
   /* found once */
   sj_key key;
   char *source;
-  char *log_text;  /* "" when it came from the store */
+  char *log_text;  /* NULL when it came from the store */
   char *ptx;       /* NULL until asked for */
   sj_entry entry;  /* when from the store */
   void *compiled_cubin; /* when compiled */
@@ -40,6 +40,7 @@ struct swa_jit_kernel {
   _Atomic int is_loaded;      /* acquire: loaded is set */
   swa_jit_status failed_status; /* under mutex: a remembered compile failure, with its message */
   char *failed_message;
+  bool is_recorded; /* under mutex: the record file was given its line */
 };
 
 typedef struct sj_kernel_table sj_kernel_table;

@@ -74,3 +74,18 @@ const char *sj_message(void)
 {
   return message.is_memory ? "out of host memory: an allocation failed; free memory and call again" : message.text;
 }
+
+void sj_message_keep(sj_kept_message *kept)
+{
+  const char *text = sj_message();
+  memcpy(kept->text, text, strlen(text) + 1);
+}
+
+swa_jit_status sj_message_restore(swa_jit_status status, const sj_kept_message *kept)
+{
+  if (status == SWA_JIT_OK) {
+    memcpy(message.text, kept->text, strlen(kept->text) + 1);
+    message.is_memory = 0;
+  }
+  return status;
+}

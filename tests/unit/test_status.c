@@ -91,6 +91,28 @@ static void message_is_of_its_thread(void **state)
   assert_string_equal(sj_message(), "ours");
 }
 
+static void restore_after_success_brings_the_message_back(void **state)
+{
+  (void)state;
+  sj_kept_message kept;
+  sj_fail(SWA_JIT_INVALID, "before");
+  sj_message_keep(&kept);
+  sj_fail_memory();
+  assert_int_equal(sj_message_restore(SWA_JIT_OK, &kept), SWA_JIT_OK);
+  assert_string_equal(sj_message(), "before");
+}
+
+static void restore_after_failure_leaves_the_new_message(void **state)
+{
+  (void)state;
+  sj_kept_message kept;
+  sj_fail(SWA_JIT_INVALID, "before");
+  sj_message_keep(&kept);
+  sj_fail(SWA_JIT_STORE_ERROR, "after");
+  assert_int_equal(sj_message_restore(SWA_JIT_STORE_ERROR, &kept), SWA_JIT_STORE_ERROR);
+  assert_string_equal(sj_message(), "after");
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -101,6 +123,8 @@ int main(void)
       cmocka_unit_test(fail_with_long_message_is_cut),
       cmocka_unit_test(fail_memory_then_fail_shows_the_latest),
       cmocka_unit_test(message_is_of_its_thread),
+      cmocka_unit_test(restore_after_success_brings_the_message_back),
+      cmocka_unit_test(restore_after_failure_leaves_the_new_message),
   };
   return SJ_TEST_RUN(tests);
 }

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fake_nvrtc.h"
+
+#include <elf.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "os.h"
+
+static const char good_report[] =
+    "ptxas info    : 0 bytes gmem\n"
+    "ptxas info    : Compiling entry function 'swa_decode' for 'sm_100a'\n"
+    "ptxas info    : Function properties for swa_decode\n"
+    "ptxas         .     16 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads\n"
+    "ptxas info    : Used 40 registers, used 1 barriers\n";
+
+static struct {
+  fake_nvrtc_plan plan;
+  _Atomic unsigned counts[FAKE_NVRTC_NUM_CALLS];
+  _Atomic int num_programs;
+  _Atomic int has_failed;
+  pthread_mutex_t mutex; /* over options */
+  char options[1024];
+} fake = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static struct {
+  Elf64_Ehdr header;
+  Elf64_Phdr segment;
+} cubin;
+
+static int count_call(fake_nvrtc_call call)
+{
+  unsigned any = ++fake.counts[FAKE_NVRTC_ANY];
+  unsigned own = ++fake.counts[call];
+  if (fake.plan.nth == 0 || (fake.plan.call != FAKE_NVRTC_ANY && fake.plan.call != call)) {
+    return 0;
+  }
+  if ((fake.plan.call == FAKE_NVRTC_ANY ? any : own) != fake.plan.nth) {
+    return 0;
+  }
+  fake.has_failed = 1;
+  return fake.plan.result;
+}
+
+static int fake_version(int *major, int *minor)
+{
+  *major = (int)(fake.plan.version_code / 1000);
+  *minor = (int)(fake.plan.version_code % 1000 / 10);
+  return 0;
+}
+
+static const char *fake_get_error_string(int result)
+{
+  return result == 0 ? "NVRTC_SUCCESS" : "NVRTC_ERROR_FAKE";
+}
+
+static int fake_create_program(sj_nvrtc_program *program, const char *source, const char *name, int num_headers,
+                               const char *const *headers, const char *const *include_names)
+{
+  (void)headers;
+  (void)include_names;
+  int result = count_call(FAKE_NVRTC_CREATE_PROGRAM);
+  if (result == 0 && (source == NULL || name == NULL || num_headers != 0)) {
+    result = 3; /* NVRTC_ERROR_INVALID_INPUT */
+  }
+  if (result == 0) {
+    char *memory = malloc(1);
+    *program = (sj_nvrtc_program)(void *)memory;
+    fake.num_programs++;
+  }
+  return result;
+}
+
+static int fake_destroy_program(sj_nvrtc_program *program)
+{
+  int result = count_call(FAKE_NVRTC_DESTROY_PROGRAM);
+  free((void *)*program);
+  *program = NULL;
+  fake.num_programs--;
+  return result;
+}
+
+static int fake_compile_program(sj_nvrtc_program program, int num_options, const char *const *options)
+{
+  (void)program;
+  int result = count_call(FAKE_NVRTC_COMPILE_PROGRAM);
+  pthread_mutex_lock(&fake.mutex);
+  fake.options[0] = '\0';
+  for (int i = 0; i < num_options; i++) {
+    size_t used = strlen(fake.options);
+    snprintf(fake.options + used, sizeof fake.options - used, "%s%s", i == 0 ? "" : " ", options[i]);
+  }
+  pthread_mutex_unlock(&fake.mutex);
+  if (fake.plan.compile_ms > 0) {
+    sj_os_sleep_ms(fake.plan.compile_ms);
+  }
+  return result;
+}
+
+static const char *log_text(void)
+{
+  return fake.plan.log != NULL ? fake.plan.log : good_report;
+}
+
+static int fake_get_program_log_size(sj_nvrtc_program program, size_t *size)
+{
+  (void)program;
+  *size = strlen(log_text()) + 1;
+  return count_call(FAKE_NVRTC_GET_LOG_SIZE);
+}
+
+static int fake_get_program_log(sj_nvrtc_program program, char *log)
+{
+  (void)program;
+  memcpy(log, log_text(), strlen(log_text()) + 1);
+  return count_call(FAKE_NVRTC_GET_LOG);
+}
+
+static int fake_get_cubin_size(sj_nvrtc_program program, size_t *size)
+{
+  (void)program;
+  *size = fake.plan.empty_cubin ? 0 : sizeof cubin;
+  return count_call(FAKE_NVRTC_GET_CUBIN_SIZE);
+}
+
+static int fake_get_cubin(sj_nvrtc_program program, char *bytes)
+{
+  (void)program;
+  memcpy(bytes, &cubin, sizeof cubin);
+  return count_call(FAKE_NVRTC_GET_CUBIN);
+}
+
+static int fake_get_ptx_size(sj_nvrtc_program program, size_t *size)
+{
+  (void)program;
+  *size = sizeof FAKE_NVRTC_PTX;
+  return count_call(FAKE_NVRTC_GET_PTX_SIZE);
+}
+
+static int fake_get_ptx(sj_nvrtc_program program, char *ptx)
+{
+  (void)program;
+  memcpy(ptx, FAKE_NVRTC_PTX, sizeof FAKE_NVRTC_PTX);
+  return count_call(FAKE_NVRTC_GET_PTX);
+}
+
+static const int archs[] = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
+
+static int num_archs(void)
+{
+  int count = 0;
+  while (count < (int)(sizeof archs / sizeof archs[0])
+         && (fake.plan.last_arch == 0 || archs[count] <= fake.plan.last_arch)) {
+    count++;
+  }
+  return count;
+}
+
+static int fake_get_num_supported_archs(int *count)
+{
+  *count = num_archs();
+  return count_call(FAKE_NVRTC_GET_NUM_ARCHS);
+}
+
+static int fake_get_supported_archs(int *archs_out)
+{
+  memcpy(archs_out, archs, (size_t)num_archs() * sizeof archs[0]);
+  return count_call(FAKE_NVRTC_GET_ARCHS);
+}
+
+/* As NVRTC's own: the program headers are the last bytes of the file. */
+static void make_cubin(void)
+{
+  memset(&cubin, 0, sizeof cubin);
+  memcpy(cubin.header.e_ident, ELFMAG, SELFMAG);
+  cubin.header.e_ident[EI_CLASS] = ELFCLASS64;
+  cubin.header.e_ident[EI_DATA] = ELFDATA2LSB;
+  cubin.header.e_ident[EI_VERSION] = EV_CURRENT;
+  cubin.header.e_type = ET_EXEC;
+  cubin.header.e_machine = EM_CUDA;
+  cubin.header.e_version = EV_CURRENT;
+  cubin.header.e_ehsize = sizeof cubin.header;
+  cubin.header.e_phoff = sizeof cubin.header;
+  cubin.header.e_phentsize = sizeof cubin.segment;
+  cubin.header.e_phnum = 1;
+  cubin.header.e_shentsize = sizeof(Elf64_Shdr);
+  cubin.segment.p_type = PT_NULL;
+}
+
+const void *fake_nvrtc_cubin(size_t *count_out)
+{
+  make_cubin();
+  *count_out = sizeof cubin;
+  return &cubin;
+}
+
+sj_nvrtc_api fake_nvrtc_start(fake_nvrtc_plan plan)
+{
+  fake.plan = plan;
+  if (plan.version_code == 0) {
+    fake.plan.version_code = 13000;
+  }
+  for (unsigned i = 0; i < FAKE_NVRTC_NUM_CALLS; i++) {
+    fake.counts[i] = 0;
+  }
+  fake.num_programs = 0;
+  fake.has_failed = 0;
+  fake.options[0] = '\0';
+  make_cubin();
+  return (sj_nvrtc_api){
+      .version = fake_version,
+      .get_error_string = fake_get_error_string,
+      .create_program = fake_create_program,
+      .destroy_program = fake_destroy_program,
+      .compile_program = fake_compile_program,
+      .get_program_log_size = fake_get_program_log_size,
+      .get_program_log = fake_get_program_log,
+      .get_cubin_size = fake_get_cubin_size,
+      .get_cubin = fake_get_cubin,
+      .get_ptx_size = fake_get_ptx_size,
+      .get_ptx = fake_get_ptx,
+      .get_num_supported_archs = fake_get_num_supported_archs,
+      .get_supported_archs = fake_get_supported_archs,
+      .path = "fake libnvrtc",
+      .version_code = fake.plan.version_code,
+  };
+}
+
+unsigned fake_nvrtc_count(fake_nvrtc_call call)
+{
+  return fake.counts[call];
+}
+
+unsigned fake_nvrtc_num_programs(void)
+{
+  return (unsigned)fake.num_programs;
+}
+
+int fake_nvrtc_has_failed(void)
+{
+  return fake.has_failed;
+}
+
+const char *fake_nvrtc_options(void)
+{
+  return fake.options;
+}
