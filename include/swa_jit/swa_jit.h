@@ -292,7 +292,7 @@ typedef struct swa_jit_decode_args {
   uint32_t block_size;        /* slots of a block, >= 1 */
   uint64_t num_blocks;        /* num_blocks * block_size <= 2^31 - 1 */
   const void *q;              /* bf16 [T, H, head_dim], 16-byte aligned */
-  int64_t q_token_stride;     /* elements, a multiple of 8; 0: H * head_dim */
+  int64_t q_token_stride;     /* elements, a positive multiple of 8; 0: H * head_dim */
   int64_t q_head_stride;      /* elements, a multiple of 8, >= head_dim; 0: head_dim */
   const void *kv;             /* bytes [num_blocks, block_size, head_dim], 16-byte aligned; NULL if num_blocks is 0 */
   int64_t block_stride_bytes; /* a multiple of 16, room for the block's rows; 0: block_size * slot_stride_bytes */
@@ -302,7 +302,7 @@ typedef struct swa_jit_decode_args {
   int64_t indices_token_stride; /* elements, >= 1; 0: window_size */
   const void *lens;           /* int32 or int64 [T], aligned to its type */
   void *out;                  /* bf16 [T, H, head_dim], 16-byte aligned; rows must not overlap */
-  int64_t out_token_stride;   /* elements, a multiple of 8; 0: H * head_dim */
+  int64_t out_token_stride;   /* elements, a multiple of 8, >= head_dim; 0: H * head_dim */
   int64_t out_head_stride;    /* elements, a multiple of 8, >= head_dim; 0: head_dim */
   float *lse;                 /* float32 [T, H], natural logarithm; NULL: not written */
   int64_t lse_token_stride;   /* elements, >= H; 0: H. A token's heads are contiguous */
