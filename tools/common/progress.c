@@ -51,11 +51,15 @@ void sj_progress_line(sj_progress *progress, const char *text)
   pthread_mutex_unlock(&progress->mutex);
 }
 
-void sj_progress_finish(sj_progress *progress)
+void sj_progress_clear(sj_progress *progress)
 {
   if (progress->is_terminal && !progress->is_silent) {
     fputs(clear_line, progress->file);
     fflush(progress->file);
   }
+}
+
+void sj_progress_finish(sj_progress *progress)
+{
   pthread_mutex_destroy(&progress->mutex);
 }

@@ -20,7 +20,8 @@ void sj_progress_init(sj_progress *progress, FILE *file, bool is_silent, size_t 
 void sj_progress_step(sj_progress *progress, const char *text);
 /* A line that stays: a warning, say. */
 void sj_progress_line(sj_progress *progress, const char *text);
-/* Removes the line from the terminal. */
+/* Removes the passing line from the terminal. */
+void sj_progress_clear(sj_progress *progress);
 void sj_progress_finish(sj_progress *progress);
 
 #endif

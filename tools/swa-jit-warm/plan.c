@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+#include "number.h"
+
+enum { MAX_JOBS = 4096, ELEMENT_SIZE = 64 };
+
+/* What swa_jit_pick can choose for 512 and 128, and the library's defaults; a test walks swa_jit_pick over this. */
+static const struct {
+  const char *head_group, *kv_tile;
+} deepseek_v4[] = {
+    {"16", "16"},  {"16", "64"},  {"32", "64"},  {"64", "64"},   {"128", "64"},
+    {"16", "128"}, {"32", "128"}, {"64", "128"}, {"128", "128"},
+};
+
+static bool complain(const char *what, const char *why)
+{
+  fprintf(stderr, "%s: %s: %s\n", warm_cli.name, what, why);
+  return false;
+}
+
+static bool add_job(warm_plan *plan, const swa_jit_config *config, bool is_demanded)
+{
+  if (plan->num_jobs == MAX_JOBS) {
+    return complain("too many configurations", "4096 are the most at once: use shorter lists");
+  }
+  if (plan->num_jobs == plan->capacity) {
+    plan->capacity = plan->capacity != 0 ? 2 * plan->capacity : 64;
+    plan->jobs = sj_memory_grow(plan->jobs, plan->capacity, sizeof *plan->jobs);
+  }
+  warm_job *job = &plan->jobs[plan->num_jobs++];
+  *job = (warm_job){.config = *config, .is_demanded = is_demanded, .info = SWA_JIT_KERNEL_INFO_INIT};
+  return true;
+}
+
+/* ---- lists ------------------------------------------------------------------------------------------------ */
+
+/* A list's value through the library's own reader, so that names and limits are written once. */
+static bool check_element(unsigned field, const char *element)
+{
+  swa_jit_config config;
+  char text[ELEMENT_SIZE + 32];
+  snprintf(text, sizeof text, "%s=%s", warm_field_names[field], element);
+  if (strpbrk(element, " \t\r\n") != NULL) {
+    return complain(text, "a blank stands in the value: part values by commas alone");
+  }
+  return swa_jit_config_from_text(text, &config) == SWA_JIT_OK || complain("wrong list", swa_jit_message());
+}
+
+static bool check_lists(const char *const lists[WARM_NUM_FIELDS])
+{
+  char element[ELEMENT_SIZE];
+  for (unsigned i = 0; i < WARM_NUM_FIELDS; i++) {
+    const char *at = lists[i];
+    while (at != NULL && sj_list_next(&at, element, sizeof element)) {
+      if (!check_element(i, element)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+/* Adds every combination of the lists from field on; text holds the fields before it. */
+static bool add_product(warm_plan *plan, const char *const lists[WARM_NUM_FIELDS], unsigned field, const char *text)
+{
+  swa_jit_config config;
+  if (field == WARM_NUM_FIELDS) {
+    return swa_jit_config_from_text(text, &config) == SWA_JIT_OK ? add_job(plan, &config, false)
+                                                                 : complain(text, swa_jit_message());
+  }
+  if (lists[field] == NULL) {
+    return add_product(plan, lists, field + 1, text);
+  }
+  char element[ELEMENT_SIZE];
+  const char *at = lists[field];
+  bool added = true;
+  while (added && sj_list_next(&at, element, sizeof element)) {
+    char *longer = sj_memory_format("%s %s=%s", text, warm_field_names[field], element);
+    added = add_product(plan, lists, field + 1, longer);
+    free(longer);
+  }
+  return added;
+}
+
+static bool add_preset(warm_plan *plan, const warm_options *options)
+{
+  const char *lists[WARM_NUM_FIELDS];
+  memcpy(lists, options->lists, sizeof lists);
+  if (strcmp(options->preset, "deepseek-v4") != 0) {
+    return complain(options->preset, "no such preset: deepseek-v4 is the one there is");
+  }
+  lists[WARM_HEAD_DIM] = "512";
+  lists[WARM_WINDOW_SIZE] = "128";
+  for (size_t i = 0; i < sizeof deepseek_v4 / sizeof deepseek_v4[0]; i++) {
+    lists[WARM_HEAD_GROUP] = deepseek_v4[i].head_group;
+    lists[WARM_KV_TILE] = deepseek_v4[i].kv_tile;
+    if (!add_product(plan, lists, 0, "")) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* ---- file ------------------------------------------------------------------------------------------------- */
+
+static bool add_with_archs(warm_plan *plan, swa_jit_config *config, const char *archs)
+{
+  char element[ELEMENT_SIZE];
+  if (archs == NULL) {
+    return add_job(plan, config, true);
+  }
+  while (sj_list_next(&archs, element, sizeof element)) {
+    if (swa_jit_arch_from_name(element, &config->arch) != SWA_JIT_OK) {
+      return complain("wrong list", swa_jit_message());
+    }
+    if (!add_job(plan, config, true)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool add_line(warm_plan *plan, const warm_options *options, const char *line, size_t number)
+{
+  swa_jit_config config;
+  if (line[strspn(line, " \t")] == '\0') {
+    return true;
+  }
+  if (swa_jit_config_from_text(line, &config) != SWA_JIT_OK) {
+    fprintf(stderr, "%s: %s, line %zu: %s\n", warm_cli.name, options->from, number, swa_jit_message());
+    return false;
+  }
+  return add_with_archs(plan, &config, options->lists[WARM_ARCH]);
+}
+
+static bool add_lines(warm_plan *plan, const warm_options *options, FILE *file)
+{
+  char *line = NULL;
+  size_t size = 0;
+  size_t number = 0;
+  bool added = true;
+  while (added && getline(&line, &size, file) >= 0) {
+    number++;
+    line[strcspn(line, "#\r\n")] = '\0';
+    added = add_line(plan, options, line, number);
+  }
+  if (added && ferror(file)) {
+    added = complain(options->from, "cannot be read");
+  }
+  free(line);
+  return added;
+}
+
+static bool add_file(warm_plan *plan, const warm_options *options)
+{
+  if (strcmp(options->from, "-") == 0) {
+    return add_lines(plan, options, stdin);
+  }
+  FILE *file = fopen(options->from, "re");
+  if (file == NULL) {
+    return complain(options->from, strerror(errno));
+  }
+  bool added = add_lines(plan, options, file);
+  fclose(file);
+  return added;
+}
+
+/* ---- the plan --------------------------------------------------------------------------------------------- */
+
+bool warm_plan_make(const warm_options *options, warm_plan *plan_out)
+{
+  warm_plan plan = {0};
+  bool made = check_lists(options->lists);
+  if (made) {
+    made = options->from != NULL     ? add_file(&plan, options)
+           : options->preset != NULL ? add_preset(&plan, options)
+                                     : add_product(&plan, options->lists, 0, "");
+  }
+  if (made && plan.num_jobs == 0) {
+    made = complain(options->from, "holds no configuration");
+  }
+  if (!made) {
+    warm_plan_finish(&plan);
+    return false;
+  }
+  *plan_out = plan;
+  return true;
+}
+
+static warm_job *find_equal(warm_plan *plan, size_t num_jobs, const warm_job *wanted)
+{
+  for (size_t i = 0; i < num_jobs; i++) {
+    if (strcmp(plan->jobs[i].text, wanted->text) == 0) {
+      return &plan->jobs[i];
+    }
+  }
+  return NULL;
+}
+
+static void settle_job(warm_job *job)
+{
+  if (swa_jit_config_to_text(&job->config, job->text, sizeof job->text) != SWA_JIT_OK
+      || swa_jit_config_check(&job->config, NULL) != SWA_JIT_OK) {
+    job->state = WARM_REFUSED;
+    job->reason = sj_memory_copy(swa_jit_message());
+  }
+}
+
+bool warm_plan_settle(warm_plan *plan, swa_jit_lib *lib)
+{
+  uint32_t native = SWA_JIT_ARCH_NATIVE;
+  size_t kept = 0;
+  for (size_t i = 0; i < plan->num_jobs; i++) {
+    warm_job job = plan->jobs[i];
+    if (job.config.arch == SWA_JIT_ARCH_NATIVE && native == SWA_JIT_ARCH_NATIVE
+        && swa_jit_arch_native(lib, &native) != SWA_JIT_OK) {
+      complain("no device to take the architecture from, name it as in --arch sm_100a", swa_jit_message());
+      return false;
+    }
+    job.config.arch = job.config.arch == SWA_JIT_ARCH_NATIVE ? native : job.config.arch;
+    settle_job(&job);
+    warm_job *equal = find_equal(plan, kept, &job);
+    if (equal == NULL) {
+      plan->jobs[kept++] = job;
+    } else {
+      free(job.reason);
+    }
+  }
+  plan->num_jobs = kept;
+  return true;
+}
+
+void warm_plan_finish(warm_plan *plan)
+{
+  for (size_t i = 0; i < plan->num_jobs; i++) {
+    free(plan->jobs[i].reason);
+  }
+  free(plan->jobs);
+  *plan = (warm_plan){0};
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is to be compiled: the configurations that the command line means, each once. */
+#ifndef WARM_PLAN_H
+#define WARM_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "options.h"
+#include "swa_jit/swa_jit.h"
+
+typedef enum warm_state {
+  WARM_WAITING = 0,
+  WARM_HIT,      /* the store held it */
+  WARM_COMPILED, /* compiled and stored */
+  WARM_MISSING,  /* dry run: it would be compiled */
+  WARM_REFUSED,  /* its architecture cannot serve it */
+  WARM_FAILED
+} warm_state;
+
+typedef struct warm_job {
+  swa_jit_config config;
+  char text[256];   /* the configuration's, whole */
+  bool is_demanded; /* a line of --from: a refusal fails the command */
+  warm_state state;
+  char *reason;             /* of a refusal or failure; malloc'd */
+  const char *file_name;    /* of the store's entry; the library's */
+  swa_jit_kernel_info info; /* of a hit or compile */
+} warm_job;
+
+typedef struct warm_plan {
+  warm_job *jobs;
+  size_t num_jobs;
+  size_t capacity;
+} warm_plan;
+
+/* From the lists, the preset or the file. False with the reason printed: the tool ends with status 2. */
+bool warm_plan_make(const warm_options *options, warm_plan *plan_out);
+
+/* Replaces "native" by the device's architecture, joins equal configurations and marks what is refused. False with the
+ * reason printed when there is no device to ask: the tool ends with status 1. */
+bool warm_plan_settle(warm_plan *plan, swa_jit_lib *lib);
+
+void warm_plan_finish(warm_plan *plan);
+
+#endif
