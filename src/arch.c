@@ -7,18 +7,18 @@
 #include "text.h"
 
 /*
- * Shared memory: "Technical Specifications per Compute Capability" of the CUDA C++ Programming Guide. A CTA can opt in to
- * 1 KiB less than its multiprocessor has.
+ * Shared memory: "Technical Specifications per Compute Capability" of the CUDA C++ Programming Guide. A CTA can opt in
+ * to 1 KiB less than its multiprocessor has.
  *
- * sm_80 carries the figure of compute capability 8.0 (163 KiB) although its cubins also run on 8.6 and later, where a CTA
- * has 99 KiB: the large parts keep their memory, and a kernel that is too large for a smaller device is refused when it
- * is loaded there (load.c asks the device).
+ * sm_80 carries the figure of compute capability 8.0 (163 KiB) although its cubins also run on 8.6 and later, where a
+ * CTA has 99 KiB: the large parts keep their memory, and a kernel that is too large for a smaller device is refused
+ * when it is loaded there (load.c asks the device).
  *
  * usual_num_sms: of the A100, L40S, H100 SXM and H200, B200, B300 and RTX PRO 6000 Blackwell. Other products of the
  * same architecture differ; whoever can ask the device should.
  *
- * min_nvrtc and min_driver: the CUDA release that introduced the target ("PTX ISA version history": 7.8 is of CUDA 11.8,
- * 8.0 of 12.0, 8.7 of 12.8, 8.8 of 12.9); for sm_80 NVRTC 11.2, as earlier ones lack nvrtcGetSupportedArchs.
+ * min_nvrtc and min_driver: the CUDA release that introduced the target ("PTX ISA version history": 7.8 is of CUDA
+ * 11.8, 8.0 of 12.0, 8.7 of 12.8, 8.8 of 12.9); for sm_80 NVRTC 11.2, as earlier ones lack nvrtcGetSupportedArchs.
  */
 static const sj_arch archs[] = {
     {SWA_JIT_ARCH_SM_80, "sm_80", 166912, 167936, 65536, 108, 11020, 11000},

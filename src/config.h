@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The configuration's fields as one table: name, values, default. Validation, text form, key lines, command-line options
- * and docs all walk this table. */
+/* The configuration's fields as one table: name, values, default. Validation, text form, key lines, command-line
+ * options and docs all walk this table. */
 #ifndef SJ_CONFIG_H
 #define SJ_CONFIG_H
 
@@ -18,7 +18,7 @@ typedef struct sj_config_field {
   unsigned num_values;
   uint32_t minimum, maximum;
   const char *const *value_names; /* parallel to values: "e4m3_slot"; NULL: decimal numbers */
-  const char *help;       /* one line, for --help and docs/parameters.md */
+  const char *help;               /* one line, for --help and docs/parameters.md */
 } sj_config_field;
 
 /* The i-th field, NULL past the end. Field 0 is arch. */

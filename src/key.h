@@ -11,10 +11,11 @@
 #define SJ_FILE_NAME_SIZE 140 /* with the terminating zero */
 
 typedef struct sj_key {
-  char *text;   /* malloc'd: "name:length=value\n" lines, format version first, then every configuration field in table
-                 * order, then source digest, then compile options */
+  /* malloc'd: "name:length=value\n" lines, format version first, then every configuration field in table order, then
+   * the source's digest, then the compile options */
+  char *text;
   size_t text_length;
-  uint8_t digest[SJ_DIGEST_BYTES]; /* of text */
+  uint8_t digest[SJ_DIGEST_BYTES];   /* of text */
   char file_name[SJ_FILE_NAME_SIZE]; /* swa_decode-sm_100a-hd512-hg16-kt16-w128-...-<digest>.cubin */
 } sj_key;
 

@@ -14,7 +14,7 @@ typedef struct sj_options { /* immutable after open; every string malloc'd or NU
   char *cache_dir;          /* NULL: memory only (no HOME, or NO_STORE) */
   bool cache_dir_from_call; /* options->cache_dir named it: trouble is an error, not a warning */
   char *nvrtc_path, *cuda_path, *dump_dir, *record_path;
-  char *virtual_env;        /* VIRTUAL_ENV, for the wheels' search */
+  char *virtual_env; /* VIRTUAL_ENV, for the wheels' search */
 } sj_options;
 
 /* OK, INVALID (unknown flag bits, unknown log level), NEWER, OUT_OF_MEMORY. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Configuration + tile plan + template parts -> one source text with #line for each part. Pure. The parts are embedded
- * by tools/embed-templates at build time (templates.h). Three things of a part are not copied, and leave an empty line so
- * that numbers stay true:
+ * by tools/embed-templates at build time (templates.h). Three things of a part are not copied, and leave an empty line
+ * so that numbers stay true:
  *   #include "..."                     the rendered source is one file
  *   //: if with_lse ... //: end        the markers; and what is between them when that constant is false */
 #ifndef SJ_RENDER_H

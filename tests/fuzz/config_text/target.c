@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The configuration's text form: any bytes are refused with a message or give a legal configuration, which comes back the
- * same from its own text. */
+/* The configuration's text form: any bytes are refused with a message or give a legal configuration, which comes back
+ * the same from its own text. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
