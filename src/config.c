@@ -224,13 +224,9 @@ swa_jit_status sj_config_read_value(const sj_config_field *field, const char *te
     *value_out = (uint32_t)number;
     return SWA_JIT_OK;
   }
-  char shown[SJ_QUOTE_SIZE + 2];
-  sj_text_quote(text, length, shown + 1);
-  if (is_number) {
-    return refuse(field, shown + 1);
-  }
-  shown[0] = '"';
-  strcat(shown, "\"");
+  char quoted[SJ_QUOTE_SIZE], shown[SJ_QUOTE_SIZE + 2];
+  sj_text_quote(text, length, quoted);
+  snprintf(shown, sizeof shown, is_number ? "%s" : "\"%s\"", quoted);
   return refuse(field, shown);
 }
 

@@ -11,14 +11,14 @@
 typedef struct sj_config_field {
   const char *name;       /* "head_dim": the spelling everywhere */
   const char *short_name; /* "hd": before the value in file names; NULL: not there */
-  bool always_named;      /* false: in file names only when it is not the default */
   size_t offset;          /* of the uint32_t in swa_jit_config */
   uint32_t default_value;
-  const uint32_t *values; /* the legal values, or NULL: from minimum to maximum */
+  const uint32_t *values;         /* the legal values, or NULL: from minimum to maximum */
+  const char *const *value_names; /* parallel to values: "e4m3_slot"; NULL: decimal numbers */
   unsigned num_values;
   uint32_t minimum, maximum;
-  const char *const *value_names; /* parallel to values: "e4m3_slot"; NULL: decimal numbers */
-  const char *help;               /* one line, for --help and docs/parameters.md */
+  bool always_named; /* false: in file names only when it is not the default */
+  const char *help;  /* one line, for --help and docs/parameters.md */
 } sj_config_field;
 
 /* The i-th field, NULL past the end. Field 0 is arch. */

@@ -111,9 +111,12 @@ void sj_text_quote(const char *bytes, size_t count, char quoted_out[SJ_QUOTE_SIZ
   const size_t limit = SJ_QUOTE_SIZE - sizeof "...";
   const size_t kept = count < limit ? count : limit;
   for (size_t i = 0; i < kept; i++) {
-    quoted_out[i] = bytes[i] >= ' ' && bytes[i] <= '~' ? bytes[i] : '?';
+    quoted_out[i] = '?';
+    if (bytes[i] >= ' ' && bytes[i] <= '~') {
+      quoted_out[i] = bytes[i];
+    }
   }
-  strcpy(quoted_out + kept, count > limit ? "..." : "");
+  memcpy(quoted_out + kept, count > limit ? "..." : "", count > limit ? sizeof "..." : 1);
 }
 
 char *sj_text_copy(const char *string)

@@ -23,8 +23,7 @@ static void size_of_each_kind_gives_the_rules_status(void **state)
 {
   (void)state;
   static const struct {
-    uint32_t size;
-    size_t set_byte;
+    uint32_t size, set_byte;
     swa_jit_status expected;
   } rows[] = {
       {0, 0, SWA_JIT_INVALID},

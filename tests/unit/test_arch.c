@@ -97,10 +97,10 @@ static void list_names_every_architecture(void **state)
 {
   (void)state;
   char list[128] = "";
+  size_t length = 0;
   const sj_arch *arch = NULL;
   for (unsigned i = 0; (arch = sj_arch_at(i)) != NULL; i++) {
-    strcat(list, i == 0 ? "" : ", ");
-    strcat(list, arch->name);
+    length += (size_t)snprintf(list + length, sizeof list - length, "%s%s", i == 0 ? "" : ", ", arch->name);
   }
   assert_string_equal(sj_arch_list(), list);
 }

@@ -123,6 +123,25 @@ static void read_u64_reads_no_further_than_length(void **state)
   assert_int_equal(value, 12);
 }
 
+static void quote_of_any_bytes_is_short_and_printable(void **state)
+{
+  (void)state;
+  char bytes[100], quoted[SJ_QUOTE_SIZE];
+  sj_text_quote("a b~", 4, quoted);
+  assert_string_equal(quoted, "a b~");
+  sj_text_quote("a\nb\0\x7f\xff", 6, quoted);
+  assert_string_equal(quoted, "a?b???");
+  sj_text_quote(NULL, 0, quoted);
+  assert_string_equal(quoted, "");
+  memset(bytes, 'x', sizeof bytes);
+  sj_text_quote(bytes, 48, quoted);
+  assert_int_equal(strlen(quoted), 48);
+  assert_int_equal(quoted[47], 'x');
+  sj_text_quote(bytes, 49, quoted);
+  assert_int_equal(strlen(quoted), SJ_QUOTE_SIZE - 1);
+  assert_string_equal(quoted + 47, "x...");
+}
+
 static void copy_of_null_is_null(void **state)
 {
   (void)state;
@@ -143,6 +162,7 @@ int main(void)
       cmocka_unit_test(take_gives_the_buffer_away),
       cmocka_unit_test(read_u64_accepts_digits_only),
       cmocka_unit_test(read_u64_reads_no_further_than_length),
+      cmocka_unit_test(quote_of_any_bytes_is_short_and_printable),
       cmocka_unit_test(copy_of_null_is_null),
   };
   return SJ_TEST_RUN(tests);
