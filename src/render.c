@@ -140,8 +140,25 @@ static swa_jit_status read_marker(const sj_template_part *part, unsigned line_nu
   return refuse(part, line_number, line, "unknown marker: use \"//: if with_lse\" or \"//: end\"");
 }
 
+/* Of the KV formats only the chosen one's part is rendered: kernel_templates/kv/<format>.cuh. */
+static bool is_chosen(const sj_template_part *part, const swa_jit_config *config)
+{
+  static const char folder[] = "kernel_templates/kv/";
+  if (strncmp(part->name, folder, strlen(folder)) != 0) {
+    return true;
+  }
+  char buffer[16];
+  const sj_config_field *field = sj_config_field_find("kv_format", strlen("kv_format"));
+  const char *format = sj_config_value_text(field, config->kv_format, buffer);
+  const char *file = part->name + strlen(folder);
+  return strncmp(file, format, strlen(format)) == 0 && strcmp(file + strlen(format), ".cuh") == 0;
+}
+
 swa_jit_status sj_render_part(const sj_template_part *part, const swa_jit_config *config, sj_text *text)
 {
+  if (!is_chosen(part, config)) {
+    return SWA_JIT_OK;
+  }
   sj_text_add_format(text, "#line 1 \"%s\"\n", part->name);
   template_region region = {0};
   const char *rest = part->bytes;
@@ -168,20 +185,6 @@ swa_jit_status sj_render_part(const sj_template_part *part, const swa_jit_config
   return SWA_JIT_OK;
 }
 
-/* Of the KV formats only the chosen one's part is rendered: kernel_templates/kv/<format>.cuh. */
-static bool is_chosen(const sj_template_part *part, const swa_jit_config *config)
-{
-  static const char folder[] = "kernel_templates/kv/";
-  if (strncmp(part->name, folder, strlen(folder)) != 0) {
-    return true;
-  }
-  char buffer[16];
-  const sj_config_field *field = sj_config_field_find("kv_format", strlen("kv_format"));
-  const char *format = sj_config_value_text(field, config->kv_format, buffer);
-  const char *file = part->name + strlen(folder);
-  return strncmp(file, format, strlen(format)) == 0 && strcmp(file + strlen(format), ".cuh") == 0;
-}
-
 /* ---- all together ------------------------------------------------------------------------------------------ */
 
 static swa_jit_status render(const swa_jit_config *config, const sj_tile_plan *plan, sj_text *text)
@@ -197,8 +200,7 @@ static swa_jit_status render(const swa_jit_config *config, const sj_tile_plan *p
   add_plan(text, plan);
   sj_text_add(text, "}\n");
   for (unsigned i = 0; i < sj_num_template_parts; i++) {
-    const sj_template_part *part = &sj_template_parts[i];
-    const swa_jit_status part_status = is_chosen(part, config) ? sj_render_part(part, config, text) : SWA_JIT_OK;
+    const swa_jit_status part_status = sj_render_part(&sj_template_parts[i], config, text);
     if (part_status != SWA_JIT_OK) {
       return part_status;
     }

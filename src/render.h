@@ -18,7 +18,7 @@
  * COMPILE_FAILED for a part with a wrong marker, which a library that passed its tests does not have. */
 swa_jit_status sj_render_make(const swa_jit_config *config, const sj_tile_plan *plan, char **source_out);
 
-/* One part, its #line first; for sj_render_make and the tests. */
+/* One part, its #line first; nothing of a KV format that config does not choose. For sj_render_make and the tests. */
 swa_jit_status sj_render_part(const sj_template_part *part, const swa_jit_config *config, sj_text *text);
 
 #endif

@@ -63,20 +63,7 @@ static void source_begins_with_the_configuration_and_its_constants(void **state)
       "using lens_type = int;\n"
       "constexpr bool scale_is_bf16 = true;\n"
       "constexpr bool with_lse = false;\n"
-      "constexpr unsigned exact_softmax = 1;\n"
-      "constexpr unsigned num_warps = 4;\n"
-      "constexpr unsigned min_ctas_per_sm = 2;\n"
-      "constexpr unsigned score_warps_m = 3;\n"
-      "constexpr unsigned score_warps_n = 5;\n"
-      "constexpr unsigned value_warps_m = 6;\n"
-      "constexpr unsigned value_warps_n = 7;\n"
-      "constexpr unsigned pass_heads = 16;\n"
-      "constexpr unsigned num_stages = 9;\n"
-      "constexpr unsigned padded_window = 144;\n"
-      "constexpr unsigned row_bytes = 528;\n"
-      "constexpr unsigned shared_memory_bytes = 65552;\n"
-      "}\n"
-      "#line 1 \"kernel_templates/";
+      "constexpr unsigned exact_softmax = 1;\n";
   swa_jit_config config = SWA_JIT_CONFIG_INIT;
   config.arch = SWA_JIT_ARCH_SM_90A;
   config.head_dim = 128;
@@ -226,6 +213,28 @@ static void part_without_a_last_newline_gets_one(void **state)
   assert_string_equal(render_text("", 1), "");
 }
 
+static void part_of_another_kv_format_is_not_rendered(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *name;
+    bool is_rendered;
+  } rows[] = {
+      {"kernel_templates/kv/e4m3_slot.cuh", true},  {"kernel_templates/kv/bf16.cuh", false},
+      {"kernel_templates/kv/e4m3.cuh", false},      {"kernel_templates/kv/e4m3_slot2.cuh", false},
+      {"kernel_templates/kv/e4m3_slot", false},     {"kernel_templates/gather.cuh", true},
+      {"kernel_templates/ptx/e4m3_slot.cuh", true},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    const sj_template_part part = {rows[i].name, "a\n", 2};
+    const swa_jit_config config = SWA_JIT_CONFIG_INIT;
+    sj_text text = {0};
+    assert_int_equal(sj_render_part(&part, &config, &text), SWA_JIT_OK);
+    assert_int_equal(text.length > 0, rows[i].is_rendered);
+    sj_text_finish(&text);
+  }
+}
+
 static void part_with_a_wrong_marker_is_refused(void **state)
 {
   (void)state;
@@ -265,6 +274,7 @@ int main(void)
       cmocka_unit_test(part_own_includes_become_empty_lines),
       cmocka_unit_test(part_region_is_kept_or_dropped_by_its_constant),
       cmocka_unit_test(part_without_a_last_newline_gets_one),
+      cmocka_unit_test(part_of_another_kv_format_is_not_rendered),
       cmocka_unit_test(part_with_a_wrong_marker_is_refused),
   };
   return SJ_TEST_RUN(tests);
