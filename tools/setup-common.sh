@@ -89,10 +89,10 @@ find_nvrtc() {
 # The disassembler for the compile tests; meson.build of tests/compile looks in the same places.
 find_nvdisasm() {
   command -v nvdisasm >/dev/null && return
-  for folder in /usr/local/cuda/bin "$wheels"/lib/python3*/site-packages/nvidia/*/bin; do
-    [ -x "$folder/nvdisasm" ] && return
-  done
+  [ -x /usr/local/cuda/bin/nvdisasm ] && return
+  [ -x "$wheels/bin/nvdisasm" ] && return
   fetch_wheel "$nvdisasm_wheel"
+  ln -sf "$wheels"/lib/python3*/site-packages/nvidia/*/bin/nvdisasm "$wheels/bin/nvdisasm"
 }
 
 build_tree() {

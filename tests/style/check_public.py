@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The public header is the manual: every call says its Thread-safety (or its object's type does) and, if it can
-fail, what it Returns; its numbers never change; its ABI major is meson.build's; every status stands in docs/errors.md, every
-configuration field in docs/parameters.md."""
+fail, what it Returns; its numbers never change; its ABI major is meson.build's; every status stands in docs/errors.md,
+every configuration field in docs/parameters.md."""
 
 import re
 
