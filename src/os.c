@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,7 +20,7 @@ const sj_os *sj_os_system(void)
   static const sj_os table = {
       .openat = system_openat,
       .close = close,
-      .read = read,
+      .pread = pread,
       .write = write,
       .fsync = fsync,
       .fstat = fstat,
@@ -32,6 +33,73 @@ const sj_os *sj_os_system(void)
       .getrandom = getrandom,
   };
   return &table;
+}
+
+int sj_os_open(const sj_os *os, int dir_fd, const char *name, int flags, mode_t mode)
+{
+  int fd = -1;
+  do {
+    fd = os->openat(dir_fd, name, flags | O_CLOEXEC, mode);
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+ssize_t sj_os_read_at(const sj_os *os, int fd, void *bytes, size_t count, off_t offset)
+{
+  size_t done = 0;
+  while (done < count) {
+    ssize_t step = os->pread(fd, (char *)bytes + done, count - done, offset + (off_t)done);
+    if (step == 0) {
+      break;
+    }
+    if (step > 0) {
+      done += (size_t)step;
+    } else if (errno != EINTR) {
+      return -1;
+    }
+  }
+  return (ssize_t)done;
+}
+
+bool sj_os_write_all(const sj_os *os, int fd, const void *bytes, size_t count)
+{
+  size_t done = 0;
+  while (done < count) {
+    ssize_t step = os->write(fd, (const char *)bytes + done, count - done);
+    if (step > 0) {
+      done += (size_t)step;
+    } else if (step == 0) {
+      errno = EIO; /* a file that takes no byte and tells no error would be tried for ever */
+      return false;
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool sj_os_random(const sj_os *os, void *bytes, size_t count)
+{
+  size_t done = 0;
+  while (done < count) {
+    ssize_t step = os->getrandom((char *)bytes + done, count - done, 0);
+    if (step > 0) {
+      done += (size_t)step;
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool sj_os_may_write(uint64_t file_bytes)
+{
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && file_bytes > limit.rlim_cur) {
+    errno = EFBIG;
+    return false;
+  }
+  return true;
 }
 
 uint64_t sj_os_now_ns(void)

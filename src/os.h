@@ -5,6 +5,7 @@
 #define SJ_OS_H
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -12,7 +13,7 @@
 typedef struct sj_os {
   int (*openat)(int dir_fd, const char *name, int flags, mode_t mode);
   int (*close)(int fd);
-  ssize_t (*read)(int fd, void *bytes, size_t count);
+  ssize_t (*pread)(int fd, void *bytes, size_t count, off_t offset);
   ssize_t (*write)(int fd, const void *bytes, size_t count);
   int (*fsync)(int fd);
   int (*fstat)(int fd, struct stat *status);
@@ -26,6 +27,17 @@ typedef struct sj_os {
 } sj_os;
 
 const sj_os *sj_os_system(void);
+
+/* The calls that a signal or a short count can leave half done, gone on with until they are done; errno tells a failure.
+ * sj_os_open adds O_CLOEXEC. sj_os_read_at returns the bytes read: fewer than count only at the end. */
+int sj_os_open(const sj_os *os, int dir_fd, const char *name, int flags, mode_t mode);
+ssize_t sj_os_read_at(const sj_os *os, int fd, void *bytes, size_t count, off_t offset);
+bool sj_os_write_all(const sj_os *os, int fd, const void *bytes, size_t count);
+bool sj_os_random(const sj_os *os, void *bytes, size_t count);
+
+/* Whether a file may grow to so many bytes (RLIMIT_FSIZE); if not, errno is EFBIG. A write beyond would not fail: the signal
+ * that it raises ends the process, and a library installs no handler. */
+bool sj_os_may_write(uint64_t file_bytes);
 
 /* Monotonic time; sleeping. Not part of the table: they cannot fail in a way that matters. */
 uint64_t sj_os_now_ns(void);

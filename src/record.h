@@ -6,6 +6,7 @@
 
 #include "log.h"
 #include "os.h"
+#include "status.h"
 
 /* Appends config's line. Trouble is a warning in the log, never a failure. */
 void sj_record_add(const sj_os *os, const sj_log *log, const char *path, const swa_jit_config *config);

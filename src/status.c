@@ -10,7 +10,7 @@ static _Thread_local struct {
   char text[SJ_MESSAGE_SIZE];
 } message;
 
-const char *swa_jit_status_name(swa_jit_status status)
+const char *sj_status_name(swa_jit_status status)
 {
   switch (status) {
   case SWA_JIT_OK:

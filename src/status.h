@@ -7,6 +7,9 @@
 
 #include "swa_jit/swa_jit.h"
 
+/* swa_jit_status_name. */
+const char *sj_status_name(swa_jit_status status);
+
 /* Records the message for this thread and returns status, so that code and reason cannot part:
  *   return sj_fail(SWA_JIT_INVALID, "head_dim is %u: use one of ...", head_dim);
  * The message says the value, the limit and the remedy. Longer ones are cut at SJ_MESSAGE_SIZE - 1 bytes. */

@@ -47,7 +47,8 @@ void sj_entry_finish(sj_entry *entry);
 bool sj_store_has(sj_store *store, const sj_key *key, uint32_t nvrtc_version);
 
 /* Writes the entry: temporary file, fsync, rename, fsync of the folder. STORE_ERROR with the reason (ENOSPC, EROFS, EACCES, ...);
- * the temporary file is gone then. */
+ * the temporary file is gone then. What sj_cubin_file_encode refuses is INVALID. OK, and nothing done, when there is no store or it
+ * is read-only. Also removes what crashed writers left (docs/cubin-store.md, "Leftovers"). */
 swa_jit_status sj_store_publish(sj_store *store, const sj_key *key, const sj_cubin_view *view);
 
 #endif

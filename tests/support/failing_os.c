@@ -52,9 +52,9 @@ static int failing_close(int fd)
   return result;
 }
 
-static ssize_t failing_read(int fd, void *bytes, size_t count)
+static ssize_t failing_pread(int fd, void *bytes, size_t count, off_t offset)
 {
-  return fails(FAILING_OS_READ) ? -1 : sj_os_system()->read(fd, bytes, shortened(count));
+  return fails(FAILING_OS_PREAD) ? -1 : sj_os_system()->pread(fd, bytes, shortened(count), offset);
 }
 
 static ssize_t failing_write(int fd, const void *bytes, size_t count)
@@ -112,7 +112,7 @@ const sj_os *failing_os_start(failing_os_plan plan)
   static const sj_os table = {
       .openat = failing_openat,
       .close = failing_close,
-      .read = failing_read,
+      .pread = failing_pread,
       .write = failing_write,
       .fsync = failing_fsync,
       .fstat = failing_fstat,

@@ -37,7 +37,7 @@ static void live(const sj_os *os, const char *folder)
   assert_int_equal(os->renameat(dir_fd, "sub/a", dir_fd, "b"), 0);
   fd = os->openat(dir_fd, "b", O_RDONLY, 0);
   char bytes[8] = "";
-  assert_int_equal(os->read(fd, bytes, sizeof bytes), 4);
+  assert_int_equal(os->pread(fd, bytes, sizeof bytes, 0), 4);
   assert_string_equal(bytes, "text");
   assert_int_equal(os->close(fd), 0);
   assert_int_equal(os->unlinkat(dir_fd, "b", 0), 0);

@@ -31,10 +31,10 @@ static void name_of_each_status_is_its_spelling(void **state)
       "SWA_JIT_IO_ERROR",
   };
   for (int i = 0; i <= SWA_JIT_IO_ERROR; i++) {
-    assert_string_equal(swa_jit_status_name((swa_jit_status)i), names[i]);
+    assert_string_equal(sj_status_name((swa_jit_status)i), names[i]);
   }
-  assert_string_equal(swa_jit_status_name((swa_jit_status)13), "unknown status");
-  assert_string_equal(swa_jit_status_name((swa_jit_status)1000), "unknown status");
+  assert_string_equal(sj_status_name((swa_jit_status)13), "unknown status");
+  assert_string_equal(sj_status_name((swa_jit_status)1000), "unknown status");
 }
 
 static void fail_returns_status_and_keeps_message(void **state)

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store_lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum {
+  LOCK_NAME_SIZE = SJ_DIGEST_HEX_SIZE + sizeof ".lock" - 1,
+  HOLDER_SIZE = 96, /* of the holder's line, always whole, so that a shorter one covers a longer one */
+  LONGEST_SLEEP_MS = 50,
+  NUM_TRIES = 3 /* for a lock file that a cleaner removes between open and lock */
+};
+
+/* One take: what it waits for and since when. */
+typedef struct lock_taking {
+  sj_store *store;
+  const sj_key *key;
+  char name[LOCK_NAME_SIZE];
+  uint64_t start_ns;
+  unsigned wait_ms;
+  unsigned told_ms; /* the wait was last logged at; 0: not yet */
+  bool was_held;    /* another process held it meanwhile */
+} lock_taking;
+
+static unsigned elapsed_ms(const lock_taking *taking)
+{
+  uint64_t elapsed = (sj_os_now_ns() - taking->start_ns) / 1000000;
+  return elapsed > UINT_MAX ? UINT_MAX : (unsigned)elapsed;
+}
+
+/* Whoever wrote its line last: the holder, but for the instant between its lock and its line. */
+static void read_holder(const lock_taking *taking, int fd, char holder_out[HOLDER_SIZE])
+{
+  ssize_t count = sj_os_read_at(taking->store->os, fd, holder_out, HOLDER_SIZE - 1, 0);
+  size_t length = 0;
+  while (count > 0 && length < (size_t)count && holder_out[length] > ' ' - 1 && holder_out[length] < 127) {
+    length++;
+  }
+  while (length > 0 && holder_out[length - 1] == ' ') {
+    length--;
+  }
+  holder_out[length] = '\0';
+  if (length == 0) {
+    snprintf(holder_out, HOLDER_SIZE, "an unknown process");
+  }
+}
+
+static void write_holder(const lock_taking *taking, int fd)
+{
+  char host[64] = "";
+  if (gethostname(host, sizeof host) != 0) {
+    host[0] = '\0';
+  }
+  host[sizeof host - 1] = '\0';
+  char line[HOLDER_SIZE];
+  int length = snprintf(line, sizeof line, "pid %ld on %s", (long)getpid(), host);
+  memset(line + length, ' ', sizeof line - (size_t)length);
+  line[sizeof line - 1] = '\n';
+  if (sj_os_may_write(sizeof line)) {
+    sj_os_write_all(taking->store->os, fd, line, sizeof line); /* without it a waiter's message names nobody */
+  }
+}
+
+/* After a second, and every ten: a wait without a word looks like a hang. */
+static void tell_wait(lock_taking *taking, int fd, unsigned waited_ms)
+{
+  if (waited_ms < 1000 || (taking->told_ms != 0 && waited_ms - taking->told_ms < 10000)) {
+    return;
+  }
+  taking->told_ms = waited_ms;
+  char holder[HOLDER_SIZE];
+  read_holder(taking, fd, holder);
+  sj_log_line(taking->store->log, SWA_JIT_LOG_INFO, "store: waiting %u ms of at most %u ms for %s, which makes %s",
+              waited_ms, taking->wait_ms, holder, taking->key->file_name);
+}
+
+/* Polls rather than blocks: a lock whose holder died can live on in a forked child of it, so each wait must end. 0, ETIMEDOUT, or
+ * flock's errno. */
+static int wait_for_lock(lock_taking *taking, int fd)
+{
+  sj_store *store = taking->store;
+  unsigned sleep_ms = 1;
+  while (store->os->flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) {
+      return errno;
+    }
+    if (errno == EWOULDBLOCK && !taking->was_held) {
+      taking->was_held = true;
+      sj_stats_add(store->stats->lock_waits, 1);
+    }
+    unsigned waited_ms = elapsed_ms(taking);
+    if (waited_ms >= taking->wait_ms) {
+      return ETIMEDOUT;
+    }
+    tell_wait(taking, fd, waited_ms);
+    unsigned left_ms = taking->wait_ms - waited_ms;
+    sj_os_sleep_ms(sleep_ms < left_ms ? sleep_ms : left_ms);
+    sleep_ms = 2 * sleep_ms < LONGEST_SLEEP_MS ? 2 * sleep_ms : LONGEST_SLEEP_MS;
+  }
+  return 0;
+}
+
+/* Whether the locked file still has the lock's name. If a cleaner of old files removed it, others lock a new one. */
+static bool is_named(const lock_taking *taking, int fd)
+{
+  const sj_os *os = taking->store->os;
+  struct stat locked, named;
+  return os->fstat(fd, &locked) != 0
+         || (os->fstatat(taking->store->dir_fd, taking->name, &named, AT_SYMLINK_NOFOLLOW) == 0
+             && locked.st_dev == named.st_dev && locked.st_ino == named.st_ino);
+}
+
+static int open_lock_file(const lock_taking *taking)
+{
+  const sj_os *os = taking->store->os;
+  int fd =
+      sj_os_open(os, taking->store->dir_fd, taking->name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
+  struct stat status;
+  if (fd >= 0 && (os->fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))) {
+    os->close(fd);
+    errno = EINVAL;
+    return -1;
+  }
+  return fd;
+}
+
+/* The locked descriptor; -1 with *error_out. */
+static int take(lock_taking *taking, int *error_out)
+{
+  for (unsigned i = 0; i < NUM_TRIES; i++) {
+    int fd = open_lock_file(taking);
+    if (fd < 0) {
+      *error_out = errno;
+      return -1;
+    }
+    *error_out = wait_for_lock(taking, fd);
+    if (*error_out == 0 && is_named(taking, fd)) {
+      write_holder(taking, fd);
+      return fd;
+    }
+    if (*error_out == ETIMEDOUT) {
+      char holder[HOLDER_SIZE];
+      read_holder(taking, fd, holder);
+      sj_log_line(taking->store->log, SWA_JIT_LOG_WARN,
+                  "store: %s still holds the lock of %s after %u ms (if it has died, a child that it forked may keep "
+                  "the lock): "
+                  "going on without, at the cost of a second compile",
+                  holder, taking->key->file_name, elapsed_ms(taking));
+    }
+    taking->store->os->close(fd);
+    if (*error_out != 0) {
+      return -1;
+    }
+    *error_out = ESTALE;
+  }
+  return -1;
+}
+
+void sj_store_lock_take(sj_store *store, const sj_key *key, unsigned wait_ms, sj_store_lock *lock_out, bool *waited_out)
+{
+  lock_out->fd = -1;
+  *waited_out = false;
+  if (store->dir_fd < 0 || store->read_only) {
+    return;
+  }
+  lock_taking taking = {.store = store, .key = key, .start_ns = sj_os_now_ns(), .wait_ms = wait_ms};
+  sj_digest_hex(key->digest, taking.name);
+  strcat(taking.name, ".lock");
+  int error = 0;
+  lock_out->fd = take(&taking, &error);
+  *waited_out = taking.was_held;
+  if (lock_out->fd >= 0) {
+    return;
+  }
+  sj_stats_add(store->stats->lock_failures, 1);
+  if (error != ETIMEDOUT) {
+    sj_log_line(store->log, SWA_JIT_LOG_INFO,
+                "store: no lock for %s in %s: %s; going on without, at the cost of a possible second compile",
+                key->file_name, store->path, strerror(error));
+  }
+}
+
+void sj_store_lock_release(sj_store *store, sj_store_lock *lock)
+{
+  if (lock->fd < 0) {
+    return;
+  }
+  /* Unlocked before it is closed: a child forked meanwhile has the same open file and would keep the lock. */
+  store->os->flock(lock->fd, LOCK_UN);
+  store->os->close(lock->fd);
+  lock->fd = -1;
+}

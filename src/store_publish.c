@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store_parts.h"
+
+enum { TEMPORARY_NAME_SIZE = sizeof SJ_TEMPORARY_PREFIX + 2 * SJ_TEMPORARY_BYTES };
+
+/* ---- Failing --------------------------------------------------------------------------------------------- */
+
+static const char *remedy(int error)
+{
+  switch (error) {
+  case ENOSPC:
+    return "free space on its disk, or name a folder on another one";
+  case EDQUOT:
+    return "raise this user's quota, or name a folder on another disk";
+  case EROFS:
+    return "it is mounted read-only: name a writable folder, or ask for a read-only store (SWA_JIT_READ_ONLY=1)";
+  case EACCES:
+  case EPERM:
+    return "this user may not write there: name a folder of its own, or ask for a read-only store "
+           "(SWA_JIT_READ_ONLY=1)";
+  case EFBIG:
+    return "raise the limit of file sizes (ulimit -f)";
+  case ENOENT:
+    return "the folder, or the file being written, was removed meanwhile: open the library anew";
+  case EMFILE:
+  case ENFILE:
+    return "raise the limit of open files (ulimit -n)";
+  case EISDIR:
+  case ENOTEMPTY:
+    return "a folder has the entry's name: remove it";
+  default:
+    return "see whether the disk works";
+  }
+}
+
+static swa_jit_status fail(const sj_store *store, const sj_key *key, const char *step, int error)
+{
+  return sj_fail(SWA_JIT_STORE_ERROR,
+                 "cannot %s entry %s in the cubin store %s: %s; the kernel works and is not kept: %s", step,
+                 key->file_name, store->path, strerror(error), remedy(error));
+}
+
+/* ---- Writing --------------------------------------------------------------------------------------------- */
+
+static bool sync_again(const sj_os *os, int fd)
+{
+  int result = 0;
+  do {
+    result = os->fsync(fd);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+/* Fills and syncs the opened file and closes it; NULL, or the step that failed, with errno. A network file system may tell
+ * only at the close that it had no room. */
+static const char *fill_file(const sj_os *os, int fd, const void *bytes, size_t count)
+{
+  const char *step = NULL;
+  if (!sj_os_write_all(os, fd, bytes, count)) {
+    step = "write";
+  } else if (!sync_again(os, fd)) {
+    step = "sync";
+  }
+  int error = errno;
+  if (os->close(fd) != 0 && step == NULL && errno != EINTR) { /* EINTR: Linux has closed it all the same */
+    return "close";
+  }
+  errno = error;
+  return step;
+}
+
+/* Brings whole bytes under the entry's name in one step; NULL, or the step that failed, with errno and no temporary left. */
+static const char *write_entry(sj_store *store, const char *name, const void *bytes, size_t count)
+{
+  const sj_os *os = store->os;
+  char temporary[TEMPORARY_NAME_SIZE] = SJ_TEMPORARY_PREFIX;
+  if (!sj_os_may_write(count)) {
+    return "write";
+  }
+  if (!sj_store_make_random_hex(os, SJ_TEMPORARY_BYTES, temporary + strlen(SJ_TEMPORARY_PREFIX))) {
+    return "name";
+  }
+  int fd = sj_os_open(os, store->dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644);
+  if (fd < 0) {
+    return "create";
+  }
+  const char *step = fill_file(os, fd, bytes, count);
+  if (step == NULL && os->renameat(store->dir_fd, temporary, store->dir_fd, name) != 0) {
+    step = "rename";
+  }
+  if (step != NULL) {
+    int error = errno;
+    os->unlinkat(store->dir_fd, temporary, 0);
+    errno = error;
+  }
+  return step;
+}
+
+/* ---- Leftovers ------------------------------------------------------------------------------------------- */
+
+static bool is_hex(const char *text, size_t length)
+{
+  return strlen(text) == length && strspn(text, "0123456789abcdef") == length;
+}
+
+/* How many seconds a file of this name stays; 0: for ever. No writer takes an hour, and a week is time to look at a bad entry. */
+static long lifetime(const char *name)
+{
+  enum { HOUR = 3600, WEEK = 7 * 24 * HOUR };
+  if (strncmp(name, SJ_TEMPORARY_PREFIX, strlen(SJ_TEMPORARY_PREFIX)) == 0) {
+    return is_hex(name + strlen(SJ_TEMPORARY_PREFIX), 2 * SJ_TEMPORARY_BYTES) ? HOUR : 0;
+  }
+  const char *mark = strstr(name, ".cubin" SJ_SET_ASIDE_MARK);
+  return mark != NULL && is_hex(mark + strlen(".cubin" SJ_SET_ASIDE_MARK), 2 * SJ_SET_ASIDE_BYTES) ? WEEK : 0;
+}
+
+/* Removes what crashed writers left and what was set aside long ago. The entry just renamed tells the time: its change time is
+ * the file system's clock, which need not be this machine's. Trouble is left to the next writer. */
+static void remove_leftovers(sj_store *store, const char *new_entry)
+{
+  const sj_os *os = store->os;
+  struct stat newest;
+  DIR *listing = NULL;
+  if (os->fstatat(store->dir_fd, new_entry, &newest, AT_SYMLINK_NOFOLLOW) != 0
+      || (listing = sj_store_list(store)) == NULL) {
+    return;
+  }
+  for (struct dirent *file = readdir(listing); file != NULL; file = readdir(listing)) {
+    long seconds = lifetime(file->d_name);
+    struct stat status;
+    if (seconds != 0 && os->fstatat(store->dir_fd, file->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0
+        && newest.st_ctime - status.st_ctime > seconds && os->unlinkat(store->dir_fd, file->d_name, 0) == 0) {
+      sj_log_line(store->log, SWA_JIT_LOG_DEBUG, "store: removed the leftover %s", file->d_name);
+    }
+  }
+  closedir(listing);
+}
+
+/* ---- Publishing ------------------------------------------------------------------------------------------ */
+
+static swa_jit_status publish(sj_store *store, const sj_key *key, const sj_cubin_view *view)
+{
+  void *bytes = NULL;
+  size_t count = 0;
+  swa_jit_status status = sj_cubin_file_encode(view, &bytes, &count);
+  if (status != SWA_JIT_OK) {
+    return status;
+  }
+  const char *step = write_entry(store, key->file_name, bytes, count);
+  int error = errno;
+  free(bytes);
+  if (step != NULL) {
+    return fail(store, key, step, error);
+  }
+  /* Readers have the whole entry from here on. Without this sync a power cut can only take the name away again. */
+  if (!sync_again(store->os, store->dir_fd)) {
+    sj_log_line(store->log, SWA_JIT_LOG_DEBUG, "store: cannot sync the folder %s: %s", store->path, strerror(errno));
+  }
+  sj_stats_add(store->stats->store_writes, 1);
+  sj_stats_add(store->stats->store_bytes_written, count);
+  sj_log_line(store->log, SWA_JIT_LOG_DEBUG, "store: published %s, %zu bytes", key->file_name, count);
+  remove_leftovers(store, key->file_name);
+  return SWA_JIT_OK;
+}
+
+swa_jit_status sj_store_publish(sj_store *store, const sj_key *key, const sj_cubin_view *view)
+{
+  if (store->dir_fd < 0 || store->read_only) {
+    return SWA_JIT_OK;
+  }
+  swa_jit_status status = publish(store, key, view);
+  if (status != SWA_JIT_OK) {
+    sj_stats_add(store->stats->store_write_failures, 1);
+  }
+  return status;
+}
