@@ -36,16 +36,17 @@ typedef struct sj_cubin_view { /* points into the decoded bytes */
   sj_cubin_note note;
 } sj_cubin_view;
 
-/* bytes_out: malloc'd, the caller's. OK, INVALID (a part empty or above its limit, or a cubin that is no whole ELF file: what
- * decode would refuse is never made) or OUT_OF_MEMORY. */
+/* bytes_out: malloc'd, the caller's. OK, INVALID (a part empty or above its limit, or a cubin that is no whole ELF
+ * file: what decode would refuse is never made) or OUT_OF_MEMORY. */
 swa_jit_status sj_cubin_file_encode(const sj_cubin_view *view, void **bytes_out, size_t *count_out);
 
 /* Verifies everything: magic, version, lengths that add up exactly, checksum, the cubin's ELF frame, the note's lines.
  * OK, or STORE_ERROR with what is wrong. Any bytes are safe. */
 swa_jit_status sj_cubin_file_decode(const void *bytes, size_t count, sj_cubin_view *view_out);
 
-/* Where the key text lies in a file of file_bytes that ends with trailer (SJ_CUBIN_FILE_TRAILER_BYTES): enough to say how a
- * stored key differs without reading the cubin. False when this is no trailer of such a file. Nothing else is verified. */
+/* Where the key text lies in a file of file_bytes that ends with trailer (SJ_CUBIN_FILE_TRAILER_BYTES): enough to say
+ * how a stored key differs without reading the cubin. False when this is no trailer of such a file. Nothing else is
+ * verified. */
 bool sj_cubin_file_find_key(const void *trailer, uint64_t file_bytes, uint64_t *key_offset_out, size_t *key_bytes_out);
 
 #endif

@@ -28,15 +28,15 @@ typedef struct sj_os {
 
 const sj_os *sj_os_system(void);
 
-/* The calls that a signal or a short count can leave half done, gone on with until they are done; errno tells a failure.
- * sj_os_open adds O_CLOEXEC. sj_os_read_at returns the bytes read: fewer than count only at the end. */
+/* The calls that a signal or a short count can leave half done, gone on with until they are done; errno tells a
+ * failure. sj_os_open adds O_CLOEXEC. sj_os_read_at returns the bytes read: fewer than count only at the end. */
 int sj_os_open(const sj_os *os, int dir_fd, const char *name, int flags, mode_t mode);
 ssize_t sj_os_read_at(const sj_os *os, int fd, void *bytes, size_t count, off_t offset);
 bool sj_os_write_all(const sj_os *os, int fd, const void *bytes, size_t count);
 bool sj_os_random(const sj_os *os, void *bytes, size_t count);
 
-/* Whether a file may grow to so many bytes (RLIMIT_FSIZE); if not, errno is EFBIG. A write beyond would not fail: the signal
- * that it raises ends the process, and a library installs no handler. */
+/* Whether a file may grow to so many bytes (RLIMIT_FSIZE); if not, errno is EFBIG. A write beyond would not fail: the
+ * signal that it raises ends the process, and a library installs no handler. */
 bool sj_os_may_write(uint64_t file_bytes);
 
 /* Monotonic time; sleeping. Not part of the table: they cannot fail in a way that matters. */

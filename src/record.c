@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "config.h"
@@ -31,15 +32,15 @@ static const char *append(const sj_os *os, int fd, const char *line, size_t leng
 
 void sj_record_add(const sj_os *os, const sj_log *log, const char *path, const swa_jit_config *config)
 {
-  char line[LINE_SIZE];
+  char text[LINE_SIZE - 1], line[LINE_SIZE];
   sj_kept_message kept;
   sj_message_keep(&kept);
-  if (sj_config_to_text(config, line, sizeof line - 1) != SWA_JIT_OK) {
+  if (sj_config_to_text(config, text, sizeof text) != SWA_JIT_OK) {
     sj_log_line(log, SWA_JIT_LOG_WARN, "record: a configuration is not recorded: %s", sj_message());
     sj_message_restore(SWA_JIT_OK, &kept);
     return;
   }
-  strcat(line, "\n");
+  snprintf(line, sizeof line, "%s\n", text);
   /* Not blocking: the path of a pipe that nobody reads must not stop the caller. */
   int fd = sj_os_open(os, AT_FDCWD, path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY, 0644);
   const char *trouble = fd < 0 ? strerror(errno) : append(os, fd, line, strlen(line));

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The only writable data of the library. text is this thread's last message; is_memory says that the static one counts. */
+/* The only writable data of the library. text is this thread's last message; is_memory says that the static one
+ * counts. */
 static _Thread_local struct {
   int is_memory;
   char text[SJ_MESSAGE_SIZE];

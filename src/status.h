@@ -24,8 +24,8 @@ swa_jit_status sj_fail_memory(void);
 /* The thread's message; never NULL. */
 const char *sj_message(void);
 
-/* A call that succeeds leaves the message, also when a stage of it failed and was overcome: such a call keeps the message at
- * its start and restores it at its end, which is done when status is OK. Returns status. */
+/* A call that succeeds leaves the message, also when a stage of it failed and was overcome: such a call keeps the
+ * message at its start and restores it at its end, which is done when status is OK. Returns status. */
 typedef struct sj_kept_message {
   char text[SJ_MESSAGE_SIZE];
 } sj_kept_message;

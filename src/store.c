@@ -32,7 +32,8 @@ static bool is_trusted(const struct stat *status, char reason[SJ_REASON_SIZE])
 
 /* ---- Opening the folder ---------------------------------------------------------------------------------- */
 
-/* Opens one step of a path, and makes the folder when it is missing. Parents need only be passed through, and may be links. */
+/* Opens one step of a path, and makes the folder when it is missing. Parents need only be passed through, and may be
+ * links. */
 static int open_step(const sj_os *os, int parent_fd, const char *name, bool is_last, bool may_create)
 {
   int flags = O_DIRECTORY | (is_last ? O_RDONLY | O_NOFOLLOW : O_PATH);
@@ -46,7 +47,7 @@ static int open_step(const sj_os *os, int parent_fd, const char *name, bool is_l
   return sj_os_open(os, parent_fd, name, flags, 0);
 }
 
-/* Cuts the next name off path, which has no leading slashes. False, with errno, when it is longer than a name can be. */
+/* Cuts the next name off path, which has no leading slashes. False, with errno, when a name cannot be so long. */
 static bool take_name(const char **path_inout, char name_out[NAME_MAX + 1])
 {
   size_t length = strcspn(*path_inout, "/");
@@ -209,7 +210,8 @@ static sj_verdict read_bytes(sj_store *store, int fd, size_t count, void **bytes
   return verdict;
 }
 
-/* Whether whole bytes are the entry of this key. The digest in the name finds a file; the key in the file says what it is. */
+/* Whether whole bytes are the entry of this key. The digest in the name finds a file; the key in the file says what it
+ * is. */
 static sj_verdict check_entry(const sj_key *key, uint32_t nvrtc_version, sj_entry *entry, sj_reading *reading_out)
 {
   sj_kept_message kept;
@@ -262,16 +264,17 @@ void sj_entry_finish(sj_entry *entry)
 
 /* ---- Setting aside --------------------------------------------------------------------------------------- */
 
-/* num_bytes random bytes as hexadecimal digits. Not a process id: two containers that share a folder have the same ones. */
-bool sj_store_make_random_hex(const sj_os *os, unsigned num_bytes, char *hex_out)
+/* Random, not a process id: two containers that share a folder have the same ones. */
+bool sj_store_make_random_hex(const sj_os *os, size_t num_digits, char *hex_out)
 {
-  uint8_t bytes[SJ_TEMPORARY_BYTES];
-  if (!sj_os_random(os, bytes, num_bytes)) {
+  uint8_t bytes[SJ_TEMPORARY_DIGITS];
+  if (!sj_os_random(os, bytes, num_digits)) {
     return false;
   }
-  for (unsigned i = 0; i < num_bytes; i++) {
-    snprintf(hex_out + 2 * i, 3, "%02x", bytes[i]);
+  for (size_t i = 0; i < num_digits; i++) {
+    hex_out[i] = "0123456789abcdef"[bytes[i] & 15];
   }
+  hex_out[num_digits] = '\0';
   return true;
 }
 
@@ -284,17 +287,18 @@ static bool is_still(sj_store *store, const char *name, const sj_reading *readin
              && now.st_dev == reading->status.st_dev && now.st_ino == reading->status.st_ino);
 }
 
-/* Renames what cannot be used, so that it is rebuilt and a person can look at it. Trouble leaves it: publish will replace it. */
+/* Renames what cannot be used, so that it is rebuilt and a person can look at it. Trouble leaves it: publish will
+ * replace it. */
 static void set_aside(sj_store *store, const char *name, const sj_reading *reading)
 {
-  char new_name[SJ_FILE_NAME_SIZE + sizeof SJ_SET_ASIDE_MARK + 2 * SJ_SET_ASIDE_BYTES];
+  char new_name[SJ_FILE_NAME_SIZE + sizeof SJ_SET_ASIDE_MARK + SJ_SET_ASIDE_DIGITS];
   int length = snprintf(new_name, sizeof new_name, "%s" SJ_SET_ASIDE_MARK, name);
   const char *trouble = NULL;
   if (store->read_only) {
     trouble = "the store is read-only";
   } else if (!is_still(store, name, reading)) {
     trouble = "it was replaced or renamed meanwhile";
-  } else if (!sj_store_make_random_hex(store->os, SJ_SET_ASIDE_BYTES, new_name + length)
+  } else if (!sj_store_make_random_hex(store->os, SJ_SET_ASIDE_DIGITS, new_name + length)
              || store->os->renameat(store->dir_fd, name, store->dir_fd, new_name) != 0) {
     trouble = strerror(errno);
   }

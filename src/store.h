@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cubin store: one folder of entries (cubin_file.h) named by their keys (key.h). The folder is held by descriptor; no
- * path is used after open. Readers never lock. Writers publish by rename. What fails verification is renamed to
+ * The cubin store: one folder of entries (cubin_file.h) named by their keys (key.h). The folder is held by descriptor;
+ * no path is used after open. Readers never lock. Writers publish by rename. What fails verification is renamed to
  * "<name>.bad-<random>" and rebuilt. Concurrency and failure: docs/cubin-store.md.
  */
 #ifndef SJ_STORE_H
@@ -24,8 +24,9 @@ typedef struct sj_store {
   char *path;       /* for messages */
 } sj_store;
 
-/* path: absolute or relative folder, created (0700, parents too) unless read_only. STORE_ERROR: it is a file, a symbolic
- * link, not creatable, or writable by another unprivileged user (owner not us or root, or group/other write bits). */
+/* path: absolute or relative folder, created (0700, parents too) unless read_only. STORE_ERROR: it is a file, a
+ * symbolic link, not creatable, or writable by another unprivileged user (owner not us or root, or group/other write
+ * bits). */
 swa_jit_status sj_store_open(const char *path, bool read_only, const sj_os *os, const sj_log *log, sj_stats *stats,
                              sj_store *store_out);
 void sj_store_close(sj_store *store);
@@ -36,8 +37,8 @@ typedef struct sj_entry {
   sj_cubin_view view;
 } sj_entry;
 
-/* Looks the key up. *found_out false: a miss (absent, set aside, refused, or made by another compiler when nvrtc_version
- * is non-zero), and miss_reason (of reason_size) says why: which field of the nearest entry differs.
+/* Looks the key up. *found_out false: a miss (absent, set aside, refused, or made by another compiler when
+ * nvrtc_version is non-zero), and miss_reason (of reason_size) says why: which field of the nearest entry differs.
  * Fails only for OUT_OF_MEMORY: any other trouble is a miss and a warning. */
 swa_jit_status sj_store_find(sj_store *store, const sj_key *key, uint32_t nvrtc_version, bool *found_out,
                              sj_entry *entry_out, char *miss_reason, size_t reason_size);
@@ -46,9 +47,10 @@ void sj_entry_finish(sj_entry *entry);
 /* Whether a valid entry is there; counts nothing and sets nothing aside. */
 bool sj_store_has(sj_store *store, const sj_key *key, uint32_t nvrtc_version);
 
-/* Writes the entry: temporary file, fsync, rename, fsync of the folder. STORE_ERROR with the reason (ENOSPC, EROFS, EACCES, ...);
- * the temporary file is gone then. What sj_cubin_file_encode refuses is INVALID. OK, and nothing done, when there is no store or it
- * is read-only. Also removes what crashed writers left (docs/cubin-store.md, "Leftovers"). */
+/* Writes the entry: temporary file, fsync, rename, fsync of the folder. STORE_ERROR with the reason (ENOSPC, EROFS,
+ * EACCES, ...); the temporary file is gone then. What sj_cubin_file_encode refuses is INVALID. OK, and nothing done,
+ * when there is no store or it is read-only. Also removes what crashed writers left (docs/cubin-store.md,
+ * "Leftovers"). */
 swa_jit_status sj_store_publish(sj_store *store, const sj_key *key, const sj_cubin_view *view);
 
 #endif

@@ -79,8 +79,8 @@ static void tell_wait(lock_taking *taking, int fd, unsigned waited_ms)
               waited_ms, taking->wait_ms, holder, taking->key->file_name);
 }
 
-/* Polls rather than blocks: a lock whose holder died can live on in a forked child of it, so each wait must end. 0, ETIMEDOUT, or
- * flock's errno. */
+/* Polls rather than blocks: a lock whose holder died can live on in a forked child of it, so each wait must end. 0,
+ * ETIMEDOUT, or flock's errno. */
 static int wait_for_lock(lock_taking *taking, int fd)
 {
   sj_store *store = taking->store;
@@ -169,8 +169,9 @@ void sj_store_lock_take(sj_store *store, const sj_key *key, unsigned wait_ms, sj
     return;
   }
   lock_taking taking = {.store = store, .key = key, .start_ns = sj_os_now_ns(), .wait_ms = wait_ms};
-  sj_digest_hex(key->digest, taking.name);
-  strcat(taking.name, ".lock");
+  char digest[SJ_DIGEST_HEX_SIZE];
+  sj_digest_hex(key->digest, digest);
+  snprintf(taking.name, sizeof taking.name, "%s.lock", digest);
   int error = 0;
   lock_out->fd = take(&taking, &error);
   *waited_out = taking.was_held;

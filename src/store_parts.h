@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What store.c (folder, finding, setting aside), store_miss.c (why a key missed) and store_publish.c (writing) share. */
+/* What store.c (folder, finding, setting aside), store_miss.c (why a key missed) and store_publish.c (writing)
+ * share. */
 #ifndef SJ_STORE_PARTS_H
 #define SJ_STORE_PARTS_H
 
@@ -8,7 +9,7 @@
 /* Names in the folder beside entries and locks: a writer's unfinished file, and an entry set aside. */
 #define SJ_TEMPORARY_PREFIX ".tmp-"
 #define SJ_SET_ASIDE_MARK ".bad-"
-enum { SJ_TEMPORARY_BYTES = 16, SJ_SET_ASIDE_BYTES = 4 }; /* random bytes in these names */
+enum { SJ_TEMPORARY_DIGITS = 32, SJ_SET_ASIDE_DIGITS = 8 }; /* random hexadecimal digits in these names */
 
 enum { SJ_REASON_SIZE = 512 };
 
@@ -33,8 +34,8 @@ sj_verdict sj_store_open_entry(sj_store *store, const char *name, int *fd_out, s
 /* A listing of the folder, with a position of its own; closedir it. NULL with errno. */
 DIR *sj_store_list(sj_store *store);
 
-/* num_bytes (at most SJ_TEMPORARY_BYTES) random bytes as hexadecimal digits; false with errno. */
-bool sj_store_make_random_hex(const sj_os *os, unsigned num_bytes, char *hex_out);
+/* num_digits (at most SJ_TEMPORARY_DIGITS) random hexadecimal digits and a zero; false with errno. */
+bool sj_store_make_random_hex(const sj_os *os, size_t num_digits, char *hex_out);
 
 /* Which lines of the key differ from those of the entry most like it. For an absent entry only. */
 void sj_store_explain_miss(sj_store *store, const sj_key *key, char *reason, size_t reason_size);

@@ -7,7 +7,7 @@
 
 #include "store_parts.h"
 
-enum { TEMPORARY_NAME_SIZE = sizeof SJ_TEMPORARY_PREFIX + 2 * SJ_TEMPORARY_BYTES };
+enum { TEMPORARY_NAME_SIZE = sizeof SJ_TEMPORARY_PREFIX + SJ_TEMPORARY_DIGITS };
 
 /* ---- Failing --------------------------------------------------------------------------------------------- */
 
@@ -57,8 +57,8 @@ static bool sync_again(const sj_os *os, int fd)
   return result == 0;
 }
 
-/* Fills and syncs the opened file and closes it; NULL, or the step that failed, with errno. A network file system may tell
- * only at the close that it had no room. */
+/* Fills and syncs the opened file and closes it; NULL, or the step that failed, with errno. A network file system may
+ * tell only at the close that it had no room. */
 static const char *fill_file(const sj_os *os, int fd, const void *bytes, size_t count)
 {
   const char *step = NULL;
@@ -75,7 +75,8 @@ static const char *fill_file(const sj_os *os, int fd, const void *bytes, size_t 
   return step;
 }
 
-/* Brings whole bytes under the entry's name in one step; NULL, or the step that failed, with errno and no temporary left. */
+/* Brings whole bytes under the entry's name in one step; NULL, or the step that failed, with errno and no temporary
+ * left. */
 static const char *write_entry(sj_store *store, const char *name, const void *bytes, size_t count)
 {
   const sj_os *os = store->os;
@@ -83,7 +84,7 @@ static const char *write_entry(sj_store *store, const char *name, const void *by
   if (!sj_os_may_write(count)) {
     return "write";
   }
-  if (!sj_store_make_random_hex(os, SJ_TEMPORARY_BYTES, temporary + strlen(SJ_TEMPORARY_PREFIX))) {
+  if (!sj_store_make_random_hex(os, SJ_TEMPORARY_DIGITS, temporary + strlen(SJ_TEMPORARY_PREFIX))) {
     return "name";
   }
   int fd = sj_os_open(os, store->dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644);
@@ -104,24 +105,25 @@ static const char *write_entry(sj_store *store, const char *name, const void *by
 
 /* ---- Leftovers ------------------------------------------------------------------------------------------- */
 
-static bool is_hex(const char *text, size_t length)
+static bool is_hex(const char *text, size_t num_digits)
 {
-  return strlen(text) == length && strspn(text, "0123456789abcdef") == length;
+  return strlen(text) == num_digits && strspn(text, "0123456789abcdef") == num_digits;
 }
 
-/* How many seconds a file of this name stays; 0: for ever. No writer takes an hour, and a week is time to look at a bad entry. */
+/* How many seconds a file of this name stays; 0: for ever. No writer takes an hour, and a week is time to look at a
+ * bad entry. */
 static long lifetime(const char *name)
 {
   enum { HOUR = 3600, WEEK = 7 * 24 * HOUR };
   if (strncmp(name, SJ_TEMPORARY_PREFIX, strlen(SJ_TEMPORARY_PREFIX)) == 0) {
-    return is_hex(name + strlen(SJ_TEMPORARY_PREFIX), 2 * SJ_TEMPORARY_BYTES) ? HOUR : 0;
+    return is_hex(name + strlen(SJ_TEMPORARY_PREFIX), SJ_TEMPORARY_DIGITS) ? HOUR : 0;
   }
   const char *mark = strstr(name, ".cubin" SJ_SET_ASIDE_MARK);
-  return mark != NULL && is_hex(mark + strlen(".cubin" SJ_SET_ASIDE_MARK), 2 * SJ_SET_ASIDE_BYTES) ? WEEK : 0;
+  return mark != NULL && is_hex(mark + strlen(".cubin" SJ_SET_ASIDE_MARK), SJ_SET_ASIDE_DIGITS) ? WEEK : 0;
 }
 
-/* Removes what crashed writers left and what was set aside long ago. The entry just renamed tells the time: its change time is
- * the file system's clock, which need not be this machine's. Trouble is left to the next writer. */
+/* Removes what crashed writers left and what was set aside long ago. The entry just renamed tells the time: its change
+ * time is the file system's clock, which need not be this machine's. Trouble is left to the next writer. */
 static void remove_leftovers(sj_store *store, const char *new_entry)
 {
   const sj_os *os = store->os;

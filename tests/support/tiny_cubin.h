@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The smallest bytes that pass for a cubin where no driver looks: an ELF header for CUDA, a little content and a section table of
- * two headers. */
+/* The smallest bytes that pass for a cubin where no driver looks: an ELF header for CUDA, a little content and a
+ * section table of two headers. */
 #ifndef SJ_TINY_CUBIN_H
 #define SJ_TINY_CUBIN_H
 
