@@ -3,31 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "text.h"
 
-static bool write_all(const sj_os *os, int fd, const char *bytes, size_t count)
-{
-  while (count > 0) {
-    ssize_t written = os->write(fd, bytes, count);
-    if (written < 0 && errno == EINTR) {
-      continue;
-    }
-    if (written <= 0) {
-      return false;
-    }
-    bytes += written;
-    count -= (size_t)written;
-  }
-  return true;
-}
-
 static void write_file(const sj_os *os, const sj_log *log, const char *path, const void *bytes, size_t count)
 {
-  int fd = os->openat(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  bool is_written = fd >= 0 && write_all(os, fd, bytes, count);
+  int fd = sj_os_open(os, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  bool is_written = fd >= 0 && sj_os_may_write(count) && sj_os_write_all(os, fd, bytes, count);
   int error = errno;
   if (fd >= 0) {
     os->close(fd);

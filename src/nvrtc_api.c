@@ -236,7 +236,7 @@ static swa_jit_status search(const char *virtual_env, const sj_log *log, sj_nvrt
 swa_jit_status sj_nvrtc_api_open(const char *path, const char *virtual_env, const sj_log *log, sj_nvrtc_api *api_out)
 {
   char reason[1024];
-  sj_nvrtc_api api;
+  sj_nvrtc_api api = {0};
   if (path == NULL) {
     swa_jit_status status = search(virtual_env, log, &api);
     if (status != SWA_JIT_OK) {

@@ -10,7 +10,7 @@
 #include "status.h"
 #include "text.h"
 
-typedef struct _nvrtcProgram *sj_nvrtc_program;
+typedef struct sj_nvrtc_program_handle *sj_nvrtc_program; /* opaque: nvrtcProgram */
 
 typedef struct sj_nvrtc_api {
   int (*version)(int *major, int *minor);

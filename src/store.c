@@ -312,6 +312,15 @@ static void set_aside(sj_store *store, const char *name, const sj_reading *readi
               reading->reason, new_name);
 }
 
+void sj_store_set_aside(sj_store *store, const sj_key *key, const char *reason)
+{
+  sj_reading reading = {0};
+  judge(&reading, SJ_VERDICT_BAD, reason);
+  if (store->dir_fd >= 0) {
+    set_aside(store, key->file_name, &reading);
+  }
+}
+
 /* ---- Finding --------------------------------------------------------------------------------------------- */
 
 static void note_miss(sj_store *store, const sj_key *key, sj_verdict verdict, const sj_reading *reading,

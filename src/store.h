@@ -44,6 +44,10 @@ swa_jit_status sj_store_find(sj_store *store, const sj_key *key, uint32_t nvrtc_
                              sj_entry *entry_out, char *miss_reason, size_t reason_size);
 void sj_entry_finish(sj_entry *entry);
 
+/* Sets a valid entry aside that turned out to be of no use (the driver refuses it), as find does with one that fails
+ * verification. Nothing when there is no store. Trouble is a warning in the log. */
+void sj_store_set_aside(sj_store *store, const sj_key *key, const char *reason);
+
 /* Whether a valid entry is there; counts nothing and sets nothing aside. */
 bool sj_store_has(sj_store *store, const sj_key *key, uint32_t nvrtc_version);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fake_nvrtc.h"
 
-#include <elf.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -9,6 +8,9 @@
 #include <string.h>
 
 #include "os.h"
+#include "tiny_cubin.h"
+
+enum { CUBIN_SEED = 7 };
 
 static const char good_report[] =
     "ptxas info    : 0 bytes gmem\n"
@@ -26,10 +28,7 @@ static struct {
   char options[1024];
 } fake = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-static struct {
-  Elf64_Ehdr header;
-  Elf64_Phdr segment;
-} cubin;
+static uint8_t cubin[TINY_CUBIN_BYTES];
 
 static int count_call(fake_nvrtc_call call)
 {
@@ -129,7 +128,7 @@ static int fake_get_cubin_size(sj_nvrtc_program program, size_t *size)
 static int fake_get_cubin(sj_nvrtc_program program, char *bytes)
 {
   (void)program;
-  memcpy(bytes, &cubin, sizeof cubin);
+  memcpy(bytes, cubin, sizeof cubin);
   return count_call(FAKE_NVRTC_GET_CUBIN);
 }
 
@@ -171,30 +170,11 @@ static int fake_get_supported_archs(int *archs_out)
   return count_call(FAKE_NVRTC_GET_ARCHS);
 }
 
-/* As NVRTC's own: the program headers are the last bytes of the file. */
-static void make_cubin(void)
-{
-  memset(&cubin, 0, sizeof cubin);
-  memcpy(cubin.header.e_ident, ELFMAG, SELFMAG);
-  cubin.header.e_ident[EI_CLASS] = ELFCLASS64;
-  cubin.header.e_ident[EI_DATA] = ELFDATA2LSB;
-  cubin.header.e_ident[EI_VERSION] = EV_CURRENT;
-  cubin.header.e_type = ET_EXEC;
-  cubin.header.e_machine = EM_CUDA;
-  cubin.header.e_version = EV_CURRENT;
-  cubin.header.e_ehsize = sizeof cubin.header;
-  cubin.header.e_phoff = sizeof cubin.header;
-  cubin.header.e_phentsize = sizeof cubin.segment;
-  cubin.header.e_phnum = 1;
-  cubin.header.e_shentsize = sizeof(Elf64_Shdr);
-  cubin.segment.p_type = PT_NULL;
-}
-
 const void *fake_nvrtc_cubin(size_t *count_out)
 {
-  make_cubin();
+  tiny_cubin_make(CUBIN_SEED, cubin);
   *count_out = sizeof cubin;
-  return &cubin;
+  return cubin;
 }
 
 sj_nvrtc_api fake_nvrtc_start(fake_nvrtc_plan plan)
@@ -209,7 +189,7 @@ sj_nvrtc_api fake_nvrtc_start(fake_nvrtc_plan plan)
   fake.num_programs = 0;
   fake.has_failed = 0;
   fake.options[0] = '\0';
-  make_cubin();
+  tiny_cubin_make(CUBIN_SEED, cubin);
   return (sj_nvrtc_api){
       .version = fake_version,
       .get_error_string = fake_get_error_string,
