@@ -26,18 +26,18 @@ struct swa_jit_kernel {
   /* found once */
   sj_key key;
   char *source;
-  char *log_text;  /* NULL when it came from the store */
-  char *ptx;       /* NULL until asked for */
-  sj_entry entry;  /* when from the store */
+  char *log_text;       /* NULL when it came from the store */
+  char *ptx;            /* NULL until asked for */
+  sj_entry entry;       /* when from the store */
   void *compiled_cubin; /* when compiled */
   const void *cubin;
   size_t cubin_bytes;
   swa_jit_kernel_info info;
   char *miss_reason;
   /* progress */
-  pthread_mutex_t mutex;      /* one flight */
-  _Atomic int has_cubin;      /* acquire: cubin, info are set */
-  _Atomic int is_loaded;      /* acquire: loaded is set */
+  pthread_mutex_t mutex;        /* one flight */
+  _Atomic int has_cubin;        /* acquire: cubin, info are set */
+  _Atomic int is_loaded;        /* acquire: loaded is set */
   swa_jit_status failed_status; /* under mutex: a remembered compile failure, with its message */
   char *failed_message;
   bool is_recorded; /* under mutex: the record file was given its line */
