@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libcuda, opened at run time: one table of pointers, required and optional entries marked in cuda_api.c. The table is the
- * seam for the recording stand-in, for fault injection and for the emulator. Types are spelled here: cuda.h is not needed. */
+/* libcuda, opened at run time: one table of pointers, required and optional entries marked in cuda_api.c. The table
+ * is the seam for the recording stand-in, for fault injection and for the emulator. Types are spelled here: cuda.h
+ * is not needed. */
 #ifndef SJ_CUDA_API_H
 #define SJ_CUDA_API_H
 
@@ -15,7 +16,8 @@ typedef struct CUkern_st *sj_cu_kernel;
 typedef struct CUfunc_st *sj_cu_function;
 typedef int sj_cu_device;
 
-enum { /* the vendor's numbers, cuda.h of CUDA 13.0 */
+/* The vendor's numbers, cuda.h of CUDA 13.0. */
+enum {
   SJ_CU_SUCCESS = 0,
   SJ_CU_ERROR_INVALID_VALUE = 1,
   SJ_CU_ERROR_OUT_OF_MEMORY = 2,
@@ -60,15 +62,15 @@ typedef struct sj_cuda_api {
   int (*launch_kernel)(sj_cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                        unsigned block_y, unsigned block_z, unsigned shared_bytes, swa_jit_stream stream, void **params,
                        void **extra);
-  void *library;  /* dlopen handle */
+  void *library; /* dlopen handle */
   char path[512];
   int driver_version;
   int num_devices;
 } sj_cuda_api;
 
-/* Opens libcuda (path, else an already loaded copy, libcuda.so.1, libcuda.so, usual folders; never the toolkit's stub), fills
- * the table and calls init. The table is whole or untouched.
- * NO_DRIVER with what was tried, or the missing symbol; NO_DEVICE; CUDA_ERROR. */
+/* Opens libcuda (path, else an already loaded copy, libcuda.so.1, libcuda.so, usual folders; never the toolkit's
+ * stub), fills the table and calls init. The table is whole or untouched. NO_DRIVER with what was tried, or the
+ * missing symbol; NO_DEVICE; CUDA_ERROR. */
 swa_jit_status sj_cuda_api_open(const char *path, const sj_log *log, sj_cuda_api *api_out);
 /* Lets go of libcuda and zeroes the table. The driver's code stays mapped: its threads may still be running it. */
 void sj_cuda_api_close(sj_cuda_api *api);

@@ -28,7 +28,7 @@ static swa_jit_status check_pointer(const char *name, const void *pointer, unsig
   return SWA_JIT_OK;
 }
 
-/* A stride counts only where its extent is above 1, but for alignment, which the kernel's address arithmetic may use. */
+/* Over an extent of 1 only the alignment of a stride counts. */
 static swa_jit_status check_stride(const char *name, long long stride, unsigned multiple, uint64_t extent,
                                    long long minimum)
 {
@@ -107,7 +107,7 @@ static swa_jit_status check_q(const swa_jit_config *config, const swa_jit_decode
   return status;
 }
 
-/* Rows are written by different CTAs: they must not overlap. Either nesting is legal: heads within tokens or the reverse. */
+/* Different CTAs write the rows, so they must not overlap. Heads may lie within tokens or tokens within heads. */
 static swa_jit_status check_out_rows(const swa_jit_config *config, const swa_params *block)
 {
   long long head_dim = config->head_dim;
@@ -218,8 +218,8 @@ static long long stride_or(int64_t given, long long packed)
   return given != 0 ? given : packed;
 }
 
-/* The parameter, with zero strides resolved. A packed block stride that overflows becomes the largest multiple of 16, which
- * check_kv refuses wherever it counts. */
+/* The parameter, with zero strides resolved. A packed block stride that overflows becomes the largest multiple of
+ * 16, which check_kv refuses wherever it counts. */
 static void fill_block(const swa_jit_config *config, const swa_jit_decode_args *args, swa_params *block)
 {
   long long head_dim = config->head_dim;

@@ -141,7 +141,7 @@ static swa_jit_status fail_load(const sj_cuda_api *api, const char *call, int re
   return status;
 }
 
-/* Loads the kernel into the current context, so that its first launch does not have to, which a capture would refuse. */
+/* Loads the kernel into the current context: a first launch that had to could not be captured. */
 static swa_jit_status load_into_current(const sj_cuda_api *api, sj_cu_kernel kernel, const device_list *fitting,
                                         bool *image_refused_out)
 {

@@ -505,7 +505,7 @@ static void launch_that_the_driver_refuses_gives_its_reason(void **state)
   assert_launched(f);
 }
 
-/* The search for the reason fails in turn at each of its calls: the launch's own error is told, the stack is as before. */
+/* Each call of the search for the reason fails in turn: the launch's own error is told, the stack is as before. */
 static void launch_refused_with_each_later_call_failing_still_reports(void **state)
 {
   fixture *f = *state;

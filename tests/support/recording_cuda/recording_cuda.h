@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libcuda-recording.so: a stand-in for libcuda, to be named in swa_jit_options.cuda_path. It has every driver entry that
- * src/cuda_api.c looks up, and pretend devices. It runs nothing: it keeps each call and each launch, refuses what the
- * driver would refuse (no context, a kernel that was unloaded, shared memory that was not asked for), and makes chosen
- * calls fail. Numbers and rules are spelled here anew, so that a wrong one in src/ does not go unnoticed.
+ * libcuda-recording.so: a stand-in for libcuda, to be named in swa_jit_options.cuda_path. It has every driver entry
+ * that src/cuda_api.c looks up, and pretend devices. It runs nothing: it keeps each call and each launch, refuses
+ * what the driver would refuse (no context, a kernel that was unloaded, shared memory that was not asked for), and
+ * makes chosen calls fail. Numbers and rules are spelled here anew, so that a wrong one in src/ does not go
+ * unnoticed.
  *
  * A test opens the file itself, too (recording_cuda_open), and steers it by the table of controls. The state is the
- * process's: reset it at the start of each test. Any thread may call; contexts are current per thread, as in the driver.
+ * process's: reset it at the start of each test. Any thread may call; contexts are current per thread, as in the
+ * driver.
  */
 #ifndef SJ_RECORDING_CUDA_H
 #define SJ_RECORDING_CUDA_H
