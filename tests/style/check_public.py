@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The public header is the manual: every call says its Thread-safety (or its object's type does) and, if it can
 fail, what it Returns; its numbers never change; its ABI major is meson.build's; every status stands in docs/errors.md,
-every configuration field in docs/parameters.md."""
+every configuration field in docs/parameters.md, every environment variable in docs/api-conventions.md."""
 
 import re
 
@@ -121,6 +121,19 @@ def check_pages(root, header):
     return problems
 
 
+def check_environment(root):
+    variables = set(
+        re.findall(r'"(SWA_JIT_[A-Z_]+|XDG_[A-Z_]+|HOME|VIRTUAL_ENV)"', tree.text_of(root / "src/options.c"))
+    )
+    page = tree.text_of(root / "docs/api-conventions.md")
+    problems = [] if variables else ["src/options.c: no environment variable found; the check has lost its way"]
+    return problems + [
+        f"docs/api-conventions.md: the environment variable {name} is missing"
+        for name in sorted(variables)
+        if not re.search(rf"\b{name}\b", page)
+    ]
+
+
 def check_version(root):
     major = re.search(r"#define SWA_JIT_ABI_MAJOR (\d+)", tree.text_of(root / "include/swa_jit/version.h.in"))
     meson = re.search(r"^abi_major = '(\d+)'", tree.text_of(root / "meson.build"), re.M)
@@ -131,7 +144,13 @@ def check_version(root):
 
 def check(root):
     header = tree.text_of(root / "include/swa_jit/swa_jit.h")
-    return check_numbers(header) + check_comments(header) + check_pages(root, header) + check_version(root)
+    return (
+        check_numbers(header)
+        + check_comments(header)
+        + check_pages(root, header)
+        + check_environment(root)
+        + check_version(root)
+    )
 
 
 if __name__ == "__main__":

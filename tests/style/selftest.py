@@ -2,12 +2,14 @@
 """Plants a fault for each style check in a copy of the tree and demands that the check names it. A check whose tool is
 missing is left out and said so."""
 
+import re
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
 import check_format
+import check_headers
 import check_includes
 import check_public
 import check_readme
@@ -34,6 +36,18 @@ def replace(file, old, new):
 
 def create(file, text):
     return lambda root: (root / file).write_text(text, encoding="utf-8")
+
+
+def check_headers_alone(root):
+    """With a version.h as the build would write it, and whatever C compiler there is."""
+    compiler = shutil.which("cc")
+    if not compiler:
+        raise tree.Skip("no C compiler")
+    version = root / "generated/swa_jit/version.h"
+    version.parent.mkdir(parents=True)
+    text = re.sub(r"@VERSION_[A-Z]+@", "0", tree.text_of(root / "include/swa_jit/version.h.in"))
+    version.write_text(text, encoding="utf-8")
+    return check_headers.check(root, root / "generated", "c11", compiler)
 
 
 LONG_FUNCTION = "\nint bad(int x)\n{\n" + "  x++;\n" * 100 + "  return x;\n}\n"
@@ -112,6 +126,16 @@ FAULTS = [
         "docs/parameters.md: no row for kv_tile",
     ),
     (check_public.check, replace("include/swa_jit/version.h.in", "ABI_MAJOR 0", "ABI_MAJOR 7"), "SWA_JIT_ABI_MAJOR"),
+    (
+        check_public.check,
+        replace("docs/api-conventions.md", "`SWA_JIT_DUMP_DIR`", "`SWA_JIT_DUMP`"),
+        "the environment variable SWA_JIT_DUMP_DIR is missing",
+    ),
+    (
+        check_headers_alone,
+        replace("src/digest.h", "#include <stdint.h>\n", ""),
+        "src/digest.h does not compile alone",
+    ),
     (check_format.check, append("src/digest.c", "int  bad( void )  {return 0;}\n"), "src/digest.c:"),
     (check_shell.check, append("tools/run-tests", "rm $unquoted\n"), "tools/run-tests"),
     (
