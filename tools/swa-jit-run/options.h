@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* swa-jit-run's command line. */
+#ifndef RUN_OPTIONS_H
+#define RUN_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli.h"
+
+enum run_input { RUN_Q, RUN_KV, RUN_INV_SCALE, RUN_INDICES, RUN_LENS, RUN_NUM_INPUTS };
+
+typedef struct run_options {
+  const char *arch;    /* NULL: the device's, or sm_100a without one */
+  uint64_t head_group; /* 0: swa_jit_pick's */
+  uint64_t kv_tile;    /* 0: swa_jit_pick's */
+  bool no_lse;         /* a kernel without LSE */
+  double scale;        /* 0 when not has_scale */
+  bool has_scale;      /* else 1 / sqrt(head_dim) */
+  uint64_t num_tokens; /* from here to seed: generated data */
+  uint64_t num_heads;
+  uint64_t head_dim;
+  uint64_t window_size;
+  uint64_t block_size;
+  uint64_t num_blocks; /* 0: what the tokens' windows need */
+  const char *index_type;
+  const char *lens_type;
+  const char *scale_type;
+  uint64_t seed;
+  const char *inputs[RUN_NUM_INPUTS]; /* the user's files; all NULL, or none */
+  const char *out;
+  const char *lse;
+  bool no_check;
+  uint64_t repeat;
+  const char *cache_dir;
+  const char *nvrtc;
+  const char *cuda;
+  bool json;
+} run_options;
+
+extern const sj_cli run_cli;
+
+/* Reads the command line, checks what goes together and fills the defaults in. */
+sj_cli_outcome run_options_read(int argc, char **argv, run_options *options_out);
+
+#endif

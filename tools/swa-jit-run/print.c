@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "print.h"
+
+#include <stdio.h>
+
+#include "json.h"
+
+static const char *origin_name(const swa_jit_kernel_info *info)
+{
+  return info->origin == SWA_JIT_ORIGIN_COMPILED ? "compiled" : "store";
+}
+
+static const char *verdict_name(const run_report *report)
+{
+  return !report->is_good ? "fail" : report->verdict == NULL ? "not checked" : "pass";
+}
+
+static void print_problem(const run_report *report)
+{
+  const run_problem *problem = report->problem;
+  printf("problem  %u tokens, %u heads, head_dim %u, window_size %u, %llu blocks of %u slots; ", problem->num_tokens,
+         problem->num_heads, problem->config.head_dim, problem->config.window_size,
+         (unsigned long long)problem->num_blocks, problem->block_size);
+  if (problem->seed != 0) {
+    printf("generated, seed %llu\n", (unsigned long long)problem->seed);
+  } else {
+    printf("your files\n");
+  }
+}
+
+static void print_kernel(const run_report *report)
+{
+  const swa_jit_kernel_info *info = &report->step->info;
+  printf("kernel   %s\n", info->file_name);
+  printf("         head_group %u, kv_tile %u: %u threads, %u registers, %u bytes of shared memory a CTA\n",
+         report->problem->config.head_group, report->problem->config.kv_tile, info->num_threads, info->num_registers,
+         info->shared_memory_bytes);
+  printf("origin   %s, in %.0f us; again from memory in %.0f ns\n", origin_name(info), report->step->get_us,
+         report->step->again_ns);
+}
+
+static void print_times(const run_report *report)
+{
+  double bytes = run_problem_bytes_moved(report->problem);
+  printf("launch   %.2f us on the host, median of %llu\n", report->step->launch_us,
+         (unsigned long long)report->options->repeat);
+  printf("device   %.2f us by events, median of %llu: %.3f MB at %.3f TB/s\n", report->step->device_us,
+         (unsigned long long)report->options->repeat, bytes * 1e-6, bytes / report->step->device_us * 1e-6);
+}
+
+static void print_faults(const run_step_result *step)
+{
+  if (step->num_unwritten_out != 0) {
+    printf("fault    %llu elements of out were not written\n", (unsigned long long)step->num_unwritten_out);
+  }
+  if (step->num_unwritten_lse != 0) {
+    printf("fault    %llu elements of LSE were not written\n", (unsigned long long)step->num_unwritten_lse);
+  }
+  if (step->wrote_past_end) {
+    printf("fault    something was written past the end of the results\n");
+  }
+}
+
+static void print_json(const run_report *report)
+{
+  const swa_jit_kernel_info *info = &report->step->info;
+  sj_json json = {.file = stdout};
+  sj_json_open(&json, NULL, '{');
+  sj_json_text(&json, "version", swa_jit_version_text());
+  sj_json_text(&json, "result", verdict_name(report));
+  sj_json_text(&json, "device", report->device->name);
+  sj_json_number(&json, "num_tokens", report->problem->num_tokens);
+  sj_json_number(&json, "num_heads", report->problem->num_heads);
+  sj_json_number(&json, "head_dim", report->problem->config.head_dim);
+  sj_json_number(&json, "window_size", report->problem->config.window_size);
+  sj_json_number(&json, "block_size", report->problem->block_size);
+  sj_json_number(&json, "num_blocks", report->problem->num_blocks);
+  sj_json_number(&json, "head_group", report->problem->config.head_group);
+  sj_json_number(&json, "kv_tile", report->problem->config.kv_tile);
+  sj_json_text(&json, "kernel", info->file_name);
+  sj_json_text(&json, "origin", origin_name(info));
+  sj_json_real(&json, "get_us", report->step->get_us);
+  sj_json_real(&json, "get_again_ns", report->step->again_ns);
+  sj_json_real(&json, "launch_us", report->step->launch_us);
+  sj_json_real(&json, "device_us", report->step->device_us);
+  sj_json_real(&json, "bytes_moved", run_problem_bytes_moved(report->problem));
+  sj_json_real(&json, "bytes_per_second", run_problem_bytes_moved(report->problem) / report->step->device_us * 1e6);
+  sj_json_number(&json, "unwritten_out", report->step->num_unwritten_out);
+  sj_json_number(&json, "unwritten_lse", report->step->num_unwritten_lse);
+  sj_json_bool(&json, "wrote_past_end", report->step->wrote_past_end);
+  if (report->verdict != NULL) {
+    sj_json_real(&json, "out_error", report->verdict->out_error);
+    sj_json_real(&json, "out_limit", RUN_OUT_LIMIT);
+    sj_json_real(&json, "lse_error", report->verdict->lse_error);
+    sj_json_real(&json, "lse_limit", RUN_LSE_LIMIT);
+  }
+  sj_json_close(&json, '}');
+}
+
+void run_print_report(const run_report *report)
+{
+  if (report->options->json) {
+    print_json(report);
+    return;
+  }
+  print_problem(report);
+  printf("on       %s, %d SMs, compute capability %d.%d\n", report->device->name, report->device->num_sms,
+         report->device->major, report->device->minor);
+  print_kernel(report);
+  print_times(report);
+  if (report->verdict != NULL) {
+    printf("error    %.2e relative, the most of a head (token %u, head %u; limit %.0e); ", report->verdict->out_error,
+           report->verdict->worst_token, report->verdict->worst_head, RUN_OUT_LIMIT);
+    if (report->problem->config.lse != 0) {
+      printf("LSE %.2e (limit %.0e)\n", report->verdict->lse_error, RUN_LSE_LIMIT);
+    } else {
+      printf("no LSE\n");
+    }
+  }
+  print_faults(report->step);
+  printf("%s\n", verdict_name(report));
+}
+
+void run_print_no_device(const run_options *options, const swa_jit_kernel_info *info, bool is_stored,
+                         const char *reason)
+{
+  const char *arch = swa_jit_arch_name(info->arch);
+  if (!options->json) {
+    printf("no device: compiled for %s and %s, launch skipped\n", arch, is_stored ? "stored" : "not stored");
+    return;
+  }
+  sj_json json = {.file = stdout};
+  sj_json_open(&json, NULL, '{');
+  sj_json_text(&json, "version", swa_jit_version_text());
+  sj_json_text(&json, "result", "no device");
+  sj_json_text(&json, "reason", reason);
+  sj_json_text(&json, "arch", arch);
+  sj_json_text(&json, "kernel", info->file_name);
+  sj_json_text(&json, "origin", origin_name(info));
+  sj_json_bool(&json, "stored", is_stored);
+  sj_json_close(&json, '}');
+}

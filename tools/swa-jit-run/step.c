@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "step.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "memory.h"
+
+enum {
+  OUT = RUN_NUM_INPUTS,
+  LSE,
+  NUM_TENSORS,
+  POISON = 0xFF, /* a NaN in bf16 and float32 that no arithmetic makes */
+  GUARD_BYTES = 256,
+  NUM_GETS = 1000
+};
+
+typedef struct stage {
+  run_problem *problem;
+  sj_device *device;
+  const swa_jit_kernel *kernel;
+  swa_jit_decode_args args; /* device pointers */
+  sj_address addresses[NUM_TENSORS];
+  sj_stream stream;
+  sj_event begin, end;
+} stage;
+
+static bool complain(const char *message)
+{
+  fprintf(stderr, "%s: %s\n", run_cli.name, message);
+  return false;
+}
+
+static bool complain_status(swa_jit_status status)
+{
+  fprintf(stderr, "%s: %s (%s)\n", run_cli.name, swa_jit_message(), swa_jit_status_name(status));
+  return false;
+}
+
+static double now_us(void)
+{
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return 1e6 * (double)time.tv_sec + 1e-3 * (double)time.tv_nsec;
+}
+
+run_outcome run_step_configure(run_problem *problem, const run_options *options, uint32_t arch, uint32_t num_sms)
+{
+  swa_jit_config *config = &problem->config;
+  config->arch = arch;
+  swa_jit_status status = swa_jit_pick(problem->num_tokens, problem->num_heads, num_sms, config);
+  if (status != SWA_JIT_OK) {
+    complain_status(status);
+    return RUN_BAD;
+  }
+  config->head_group = options->head_group != 0 ? (uint32_t)options->head_group : config->head_group;
+  config->kv_tile = options->kv_tile != 0 ? (uint32_t)options->kv_tile : config->kv_tile;
+  status = swa_jit_config_check(config, NULL);
+  if (status != SWA_JIT_OK) {
+    complain_status(status);
+    return status == SWA_JIT_INVALID ? RUN_WRONG_USE : RUN_BAD;
+  }
+  return RUN_GOOD;
+}
+
+/* ---- device memory ---------------------------------------------------------------------------------------- */
+
+static run_tensor tensor_at(const run_problem *problem, int index)
+{
+  return index == OUT ? problem->out : index == LSE ? problem->lse : problem->inputs[index];
+}
+
+static void *pointer(sj_address address)
+{
+  return (void *)(uintptr_t)address;
+}
+
+/* Inputs as they are; results poisoned, with a guard behind them. */
+static bool fill_device(stage *s)
+{
+  for (int i = 0; i < NUM_TENSORS; i++) {
+    run_tensor tensor = tensor_at(s->problem, i);
+    size_t guard = i >= OUT ? GUARD_BYTES : 0;
+    if (tensor.bytes == 0) {
+      continue;
+    }
+    if (!sj_device_alloc(s->device, tensor.bytes + guard, &s->addresses[i])) {
+      return complain(s->device->message);
+    }
+    bool filled = i >= OUT ? sj_device_fill(s->device, s->addresses[i], POISON, tensor.bytes + guard)
+                           : sj_device_write(s->device, s->addresses[i], tensor.data, tensor.bytes);
+    if (!filled) {
+      return complain(s->device->message);
+    }
+  }
+  run_problem_args(s->problem, &s->args);
+  s->args.q = pointer(s->addresses[RUN_Q]);
+  s->args.kv = pointer(s->addresses[RUN_KV]);
+  s->args.inv_scale = pointer(s->addresses[RUN_INV_SCALE]);
+  s->args.indices = pointer(s->addresses[RUN_INDICES]);
+  s->args.lens = pointer(s->addresses[RUN_LENS]);
+  s->args.out = pointer(s->addresses[OUT]);
+  s->args.lse = pointer(s->addresses[LSE]);
+  return true;
+}
+
+static bool read_results(stage *s, run_step_result *step)
+{
+  uint8_t guard[GUARD_BYTES];
+  for (int i = OUT; i < NUM_TENSORS; i++) {
+    run_tensor tensor = tensor_at(s->problem, i);
+    if (tensor.bytes == 0) {
+      continue;
+    }
+    if (!sj_device_read(s->device, tensor.data, s->addresses[i], tensor.bytes)
+        || !sj_device_read(s->device, guard, s->addresses[i] + tensor.bytes, sizeof guard)) {
+      return complain(s->device->message);
+    }
+    for (int byte = 0; byte < GUARD_BYTES; byte++) {
+      step->wrote_past_end = step->wrote_past_end || guard[byte] != POISON;
+    }
+  }
+  const uint16_t *out = s->problem->out.data;
+  for (size_t i = 0; i < s->problem->out.bytes / sizeof *out; i++) {
+    step->num_unwritten_out += out[i] == 0xFFFF;
+  }
+  const uint32_t *lse = s->problem->lse.data;
+  for (size_t i = 0; i < s->problem->lse.bytes / sizeof *lse; i++) {
+    step->num_unwritten_lse += lse[i] == 0xFFFFFFFF;
+  }
+  return true;
+}
+
+static void free_device(stage *s)
+{
+  for (int i = 0; i < NUM_TENSORS; i++) {
+    sj_device_free(s->device, s->addresses[i]);
+  }
+  sj_event_destroy(s->device, s->begin);
+  sj_event_destroy(s->device, s->end);
+  sj_stream_destroy(s->device, s->stream);
+}
+
+/* ---- kernel and launches ---------------------------------------------------------------------------------- */
+
+static bool get_kernel(stage *s, swa_jit_lib *lib, run_step_result *step)
+{
+  double start = now_us();
+  swa_jit_status status = swa_jit_kernel_get(lib, &s->problem->config, &s->kernel);
+  step->get_us = now_us() - start;
+  if (status != SWA_JIT_OK) {
+    return complain_status(status);
+  }
+  start = now_us();
+  for (int i = 0; i < NUM_GETS; i++) {
+    status = swa_jit_kernel_get(lib, &s->problem->config, &s->kernel);
+    if (status != SWA_JIT_OK) {
+      return complain_status(status);
+    }
+  }
+  step->again_ns = (now_us() - start) * 1e3 / NUM_GETS;
+  step->info = (swa_jit_kernel_info)SWA_JIT_KERNEL_INFO_INIT;
+  status = swa_jit_kernel_get_info(s->kernel, &step->info);
+  return status == SWA_JIT_OK || complain_status(status);
+}
+
+static bool launch(stage *s)
+{
+  swa_jit_status status = swa_jit_decode(s->kernel, &s->args, s->stream);
+  return status == SWA_JIT_OK || complain_status(status);
+}
+
+static int compare_times(const void *a, const void *b)
+{
+  double difference = *(const double *)a - *(const double *)b;
+  return (difference > 0.0) - (difference < 0.0);
+}
+
+static double median(double *times, size_t count)
+{
+  qsort(times, count, sizeof *times, compare_times);
+  return 0.5 * (times[(count - 1) / 2] + times[count / 2]);
+}
+
+static bool time_once(stage *s, double *launch_us, double *device_us)
+{
+  if (!sj_event_record(s->device, s->begin, s->stream)) {
+    return complain(s->device->message);
+  }
+  double start = now_us();
+  bool launched = launch(s);
+  *launch_us = now_us() - start;
+  if (!launched) {
+    return false;
+  }
+  return (sj_event_record(s->device, s->end, s->stream) && sj_event_elapsed_us(s->device, s->begin, s->end, device_us))
+         || complain(s->device->message);
+}
+
+static bool time_launches(stage *s, size_t count, run_step_result *step)
+{
+  double *launches = sj_memory_get(count, sizeof *launches);
+  double *devices = sj_memory_get(count, sizeof *devices);
+  bool timed = true;
+  for (size_t i = 0; i < count && timed; i++) {
+    timed = time_once(s, &launches[i], &devices[i]);
+  }
+  if (timed) {
+    step->launch_us = median(launches, count);
+    step->device_us = median(devices, count);
+  }
+  free(launches);
+  free(devices);
+  return timed;
+}
+
+static bool create_handles(stage *s)
+{
+  return (sj_stream_create(s->device, &s->stream) && sj_event_create(s->device, &s->begin)
+          && sj_event_create(s->device, &s->end))
+         || complain(s->device->message);
+}
+
+static bool launch_and_wait(stage *s)
+{
+  return launch(s) && (sj_stream_wait(s->device, s->stream) || complain(s->device->message));
+}
+
+bool run_step_launch(run_problem *problem, const run_options *options, swa_jit_lib *lib, sj_device *device,
+                     run_step_result *step_out)
+{
+  stage s = {.problem = problem, .device = device};
+  run_step_result step = {0};
+  bool done = get_kernel(&s, lib, &step) && create_handles(&s) && fill_device(&s) && launch_and_wait(&s)
+              && read_results(&s, &step) && time_launches(&s, options->repeat, &step);
+  free_device(&s);
+  if (done) {
+    *step_out = step;
+  }
+  return done;
+}
