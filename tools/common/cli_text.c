@@ -63,8 +63,7 @@ static void print_help_option(const sj_cli_option *option, FILE *file)
 
 void sj_cli_print_help(const sj_cli *cli, FILE *file)
 {
-  fprintf(file, "Usage: %s [option]...\n", cli->name);
-  fprintf(file, "%s.\n", cli->purpose);
+  fprintf(file, "Usage: %s [option]...\n%s: %s\n", cli->name, cli->name, cli->purpose);
   print_options(cli, print_help_option, file);
   fputs("\nExit status:\n", file);
   for (size_t i = 0; i < cli->num_exits; i++) {

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tools share: numbers, lists, encoders, tables, JSON, the option table. */
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "encode.h"
+#include "json.h"
+#include "number.h"
+#include "progress.h"
+#include "reference.h"
+#include "table.h"
+#include "test_main.h"
+
+/* ---- numbers and lists ------------------------------------------------------------------------------------ */
+
+static void number_is_digits_that_fit(void **state)
+{
+  static const char *const wrong[] = {"", "-1", "+1", " 1", "1 ", "0x10", "1.0", "18446744073709551616", "1e3"};
+  uint64_t value = 5;
+  (void)state;
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    assert_false(sj_number_read(wrong[i], &value));
+    assert_int_equal(value, 5);
+  }
+  assert_true(sj_number_read("18446744073709551615", &value));
+  assert_true(value == UINT64_MAX);
+  assert_true(sj_number_read("007", &value));
+  assert_int_equal(value, 7);
+}
+
+static void real_is_decimal_and_finite(void **state)
+{
+  static const char *const wrong[] = {"", "nan", "inf", "0x1p3", "1,5", "1e999", "1 ", "e", "--1"};
+  double value = 5.0;
+  (void)state;
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    assert_false(sj_number_read_real(wrong[i], &value));
+    assert_true(value == 5.0);
+  }
+  assert_true(sj_number_read_real("-1.5e-1", &value));
+  assert_true(value == -0.15);
+}
+
+static void list_gives_its_elements_in_order(void **state)
+{
+  const char *at = "16,32,sm_100a";
+  char element[8];
+  (void)state;
+  assert_true(sj_list_next(&at, element, sizeof element));
+  assert_string_equal(element, "16");
+  assert_true(sj_list_next(&at, element, sizeof element));
+  assert_string_equal(element, "32");
+  assert_true(sj_list_next(&at, element, sizeof element));
+  assert_string_equal(element, "sm_100a");
+  assert_false(sj_list_next(&at, element, sizeof element));
+}
+
+static void list_with_an_empty_or_long_element_is_unsound(void **state)
+{
+  char text[80];
+  (void)state;
+  assert_true(sj_list_is_sound("16"));
+  assert_true(sj_list_is_sound("16,32"));
+  assert_false(sj_list_is_sound(""));
+  assert_false(sj_list_is_sound(","));
+  assert_false(sj_list_is_sound("16,"));
+  assert_false(sj_list_is_sound("16,,32"));
+  memset(text, 'a', 64);
+  text[63] = '\0';
+  assert_true(sj_list_is_sound(text));
+  text[63] = 'a';
+  text[64] = '\0';
+  assert_false(sj_list_is_sound(text));
+}
+
+/* ---- encoders --------------------------------------------------------------------------------------------- */
+
+static float float_from_bits(uint32_t bits)
+{
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static void bf16_is_what_the_reference_rounds_to(void **state)
+{
+  (void)state;
+  /* All upper halves, each with lower halves around the tie. */
+  for (uint32_t upper = 0; upper < 0x10000; upper++) {
+    static const uint32_t lowers[] = {0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF};
+    for (size_t i = 0; i < sizeof lowers / sizeof lowers[0]; i++) {
+      float value = float_from_bits(upper << 16 | lowers[i]);
+      uint16_t expected = sj_reference_bf16_from_double((double)value);
+      if (sj_encode_bf16(value) != expected) {
+        fail_msg("%a gives %04x, not %04x", (double)value, sj_encode_bf16(value), expected);
+      }
+    }
+  }
+}
+
+/* The finite code nearest to a magnitude, the even one of two, by trying all: independent of the encoder's arithmetic. */
+static uint8_t nearest_e4m3(double magnitude)
+{
+  uint8_t best = 0;
+  for (uint8_t code = 1; code <= 0x7E; code++) {
+    double now = fabs(sj_reference_e4m3(code) - magnitude);
+    double before = fabs(sj_reference_e4m3(best) - magnitude);
+    if (now < before || (now == before && code % 2 == 0)) {
+      best = code;
+    }
+  }
+  return best;
+}
+
+static void e4m3_code_of_a_code_is_itself(void **state)
+{
+  (void)state;
+  for (unsigned code = 0; code < 256; code++) {
+    if ((code & 0x7F) != 0x7F) {
+      assert_int_equal(sj_encode_e4m3((float)sj_reference_e4m3((uint8_t)code)), code);
+    }
+  }
+}
+
+static void e4m3_between_two_codes_is_the_nearer_or_the_even(void **state)
+{
+  (void)state;
+  for (uint8_t code = 0; code < 0x7E; code++) {
+    double low = sj_reference_e4m3(code);
+    double high = sj_reference_e4m3((uint8_t)(code + 1));
+    for (int step = 1; step < 16; step++) {
+      float value = (float)(low + (high - low) * step / 16.0);
+      assert_int_equal(sj_encode_e4m3(value), nearest_e4m3((double)value));
+      assert_int_equal(sj_encode_e4m3(-value), 0x80 | nearest_e4m3((double)value));
+    }
+  }
+}
+
+static void e4m3_beyond_its_range_saturates_and_nan_stays_nan(void **state)
+{
+  (void)state;
+  assert_int_equal(sj_encode_e4m3(449.0f), 0x7E);
+  assert_int_equal(sj_encode_e4m3(-1e30f), 0xFE);
+  assert_int_equal(sj_encode_e4m3(INFINITY), 0x7E);
+  assert_int_equal(sj_encode_e4m3(NAN), 0x7F);
+  assert_int_equal(sj_encode_e4m3(0.0f), 0x00);
+  assert_int_equal(sj_encode_e4m3(-0.0f), 0x80);
+  assert_int_equal(sj_encode_e4m3(1e-30f), 0x00);
+}
+
+/* ---- printed forms ---------------------------------------------------------------------------------------- */
+
+/* What was written to file, which is closed; malloc'd. */
+static char *contents(FILE *file, char **text, const size_t *size)
+{
+  assert_int_equal(fclose(file), 0);
+  assert_int_equal(strlen(*text), *size);
+  return *text;
+}
+
+static void table_columns_are_as_wide_as_their_widest_cell(void **state)
+{
+  static const sj_column columns[] = {{"name", false}, {"bytes", true}, {"result", false}};
+  char *text = NULL;
+  size_t size = 0;
+  FILE *file = open_memstream(&text, &size);
+  sj_table table;
+  (void)state;
+  sj_table_init(&table, columns, 3);
+  sj_table_add(&table, "a long name");
+  sj_table_add(&table, "%d", 7);
+  sj_table_add(&table, "hit");
+  sj_table_add(&table, "b");
+  sj_table_add(&table, "%d", 1234567);
+  sj_table_add(&table, "compiled");
+  sj_table_print(&table, file);
+  sj_table_finish(&table);
+  assert_string_equal(contents(file, &text, &size), "name           bytes  result\n"
+                                                    "a long name        7  hit\n"
+                                                    "b            1234567  compiled\n");
+  free(text);
+}
+
+static void json_is_nested_and_escaped(void **state)
+{
+  char *text = NULL;
+  size_t size = 0;
+  FILE *file = open_memstream(&text, &size);
+  sj_json json = {.file = file};
+  (void)state;
+  sj_json_open(&json, NULL, '{');
+  sj_json_text(&json, "text", "a\"b\\c\nd\x01");
+  sj_json_open(&json, "list", '[');
+  sj_json_number(&json, NULL, UINT64_MAX);
+  sj_json_real(&json, NULL, NAN);
+  sj_json_close(&json, ']');
+  sj_json_open(&json, "empty", '[');
+  sj_json_close(&json, ']');
+  sj_json_bool(&json, "yes", true);
+  sj_json_text(&json, "none", NULL);
+  sj_json_close(&json, '}');
+  assert_string_equal(contents(file, &text, &size), "{\n"
+                                                    "  \"text\": \"a\\\"b\\\\c\\nd\\u0001\",\n"
+                                                    "  \"list\": [\n"
+                                                    "    18446744073709551615,\n"
+                                                    "    null\n"
+                                                    "  ],\n"
+                                                    "  \"empty\": [],\n"
+                                                    "  \"yes\": true,\n"
+                                                    "  \"none\": null\n"
+                                                    "}\n");
+  free(text);
+}
+
+static void progress_off_a_terminal_is_plain_lines(void **state)
+{
+  char text[256] = "";
+  FILE *file = tmpfile();
+  sj_progress progress;
+  (void)state;
+  assert_non_null(file);
+  sj_progress_init(&progress, file, false, 2);
+  sj_progress_step(&progress, "one");
+  sj_progress_line(&progress, "a warning");
+  sj_progress_step(&progress, "two");
+  sj_progress_clear(&progress);
+  sj_progress_finish(&progress);
+  rewind(file);
+  assert_true(fread(text, 1, sizeof text - 1, file) > 0);
+  fclose(file);
+  assert_string_equal(text, "[1/2] one\na warning\n[2/2] two\n");
+}
+
+static void progress_on_a_terminal_overwrites_its_line(void **state)
+{
+  char text[256] = "";
+  sj_progress progress;
+  (void)state;
+  int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+  assert_true(terminal >= 0);
+  assert_int_equal(grantpt(terminal), 0);
+  assert_int_equal(unlockpt(terminal), 0);
+  FILE *file = fopen(ptsname(terminal), "w");
+  assert_non_null(file);
+  sj_progress_init(&progress, file, false, 2);
+  sj_progress_step(&progress, "one");
+  sj_progress_line(&progress, "a warning");
+  sj_progress_clear(&progress);
+  sj_progress_finish(&progress);
+  ssize_t got = read(terminal, text, sizeof text - 1);
+  assert_true(got > 0);
+  fclose(file);
+  close(terminal);
+  assert_string_equal(text, "\r\033[K[1/2] one\r\033[Ka warning\r\n\r\033[K");
+}
+
+/* ---- the option table ------------------------------------------------------------------------------------- */
+
+typedef struct values {
+  bool loud;
+  uint64_t count;
+  double factor;
+  const char *file;
+  const char *list;
+} values;
+
+static const sj_cli_option options[] = {
+    {.kind = SJ_CLI_HEADING, .help = "Things"},
+    {.kind = SJ_CLI_SWITCH, .name = "loud", .offset = offsetof(values, loud), .help = "say more"},
+    {.kind = SJ_CLI_NUMBER,
+     .name = "count",
+     .value_name = "N",
+     .offset = offsetof(values, count),
+     .minimum = 1,
+     .maximum = 9,
+     .help = "how many"},
+    {.kind = SJ_CLI_REAL, .name = "factor", .value_name = "X", .offset = offsetof(values, factor), .help = "how much"},
+    {.kind = SJ_CLI_TEXT, .name = "file", .value_name = "FILE", .offset = offsetof(values, file), .help = "where"},
+    {.kind = SJ_CLI_LIST, .name = "list", .value_name = "LIST", .offset = offsetof(values, list), .help = "which"},
+};
+static const char *const none[] = {NULL};
+static const sj_cli cli = {.name = "prog",
+                           .purpose = "try",
+                           .date = "today",
+                           .description = none,
+                           .examples = none,
+                           .options = options,
+                           .num_options = sizeof options / sizeof options[0]};
+enum { NUM_OPTIONS = sizeof options / sizeof options[0], MAX_ARGUMENTS = 16 };
+
+/* Splits a command line at blanks and reads it. */
+static sj_cli_outcome read_line(const char *line, values *values_out, bool *given)
+{
+  char text[256];
+  char *argv[MAX_ARGUMENTS];
+  int argc = 0;
+  snprintf(text, sizeof text, "%s", line);
+  for (char *word = strtok(text, " "); word != NULL; word = strtok(NULL, " ")) {
+    assert_true(argc < MAX_ARGUMENTS);
+    argv[argc++] = word;
+  }
+  values read = {.count = 3, .factor = 1.0};
+  sj_cli_outcome outcome = sj_cli_read(&cli, argc, argv, &read, given);
+  if (read.file != NULL) {
+    assert_string_equal(read.file, "f"); /* while text lives */
+  }
+  read.file = read.file != NULL ? "f" : NULL;
+  read.list = read.list != NULL ? "l" : NULL;
+  *values_out = read;
+  return outcome;
+}
+
+static void options_in_both_spellings_are_read(void **state)
+{
+  values read;
+  bool given[NUM_OPTIONS];
+  (void)state;
+  assert_int_equal(read_line("prog --count=4 --file f --loud --factor -2.5 --list=a,b", &read, given), SJ_CLI_RUN);
+  assert_int_equal(read.count, 4);
+  assert_true(read.loud);
+  assert_true(read.factor == -2.5);
+  assert_non_null(read.file);
+  assert_non_null(read.list);
+  for (int i = 1; i < NUM_OPTIONS; i++) {
+    assert_true(given[i]);
+  }
+}
+
+static void options_absent_leave_their_defaults(void **state)
+{
+  values read;
+  bool given[NUM_OPTIONS];
+  (void)state;
+  assert_int_equal(read_line("prog", &read, given), SJ_CLI_RUN);
+  assert_int_equal(read.count, 3);
+  assert_false(read.loud);
+  assert_null(read.file);
+  for (int i = 0; i < NUM_OPTIONS; i++) {
+    assert_false(given[i]);
+  }
+}
+
+static void options_that_are_wrong_are_refused(void **state)
+{
+  static const char *const lines[] = {
+      "prog --unknown",  "prog word",      "prog --count",      "prog --count 0",
+      "prog --count 10", "prog --count x", "prog --loud=1",     "prog --count 1 --count 2",
+      "prog --list a,",  "prog --file=",   "prog --factor 1,5", "prog --coun 1",
+      "prog --counts 1", "prog -l",        "prog --",
+  };
+  values read;
+  (void)state;
+  for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+    if (read_line(lines[i], &read, NULL) != SJ_CLI_WRONG) {
+      fail_msg("\"%s\" was accepted", lines[i]);
+    }
+  }
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(number_is_digits_that_fit),
+      cmocka_unit_test(real_is_decimal_and_finite),
+      cmocka_unit_test(list_gives_its_elements_in_order),
+      cmocka_unit_test(list_with_an_empty_or_long_element_is_unsound),
+      cmocka_unit_test(bf16_is_what_the_reference_rounds_to),
+      cmocka_unit_test(e4m3_code_of_a_code_is_itself),
+      cmocka_unit_test(e4m3_between_two_codes_is_the_nearer_or_the_even),
+      cmocka_unit_test(e4m3_beyond_its_range_saturates_and_nan_stays_nan),
+      cmocka_unit_test(table_columns_are_as_wide_as_their_widest_cell),
+      cmocka_unit_test(json_is_nested_and_escaped),
+      cmocka_unit_test(progress_off_a_terminal_is_plain_lines),
+      cmocka_unit_test(progress_on_a_terminal_overwrites_its_line),
+      cmocka_unit_test(options_in_both_spellings_are_read),
+      cmocka_unit_test(options_absent_leave_their_defaults),
+      cmocka_unit_test(options_that_are_wrong_are_refused),
+  };
+  return SJ_TEST_RUN(tests);
+}
