@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/test-summary counts what meson wrote, names what was skipped, and fails when something failed or nothing passed."""
+"""tools/test-summary counts what meson wrote, names what was skipped, and fails when a test failed or none passed."""
 
 import json
 import subprocess
