@@ -423,6 +423,22 @@ static void launch_with_the_tightest_block_stride_is_legal(void **state)
   assert_refused(f, SWA_JIT_INVALID, "block_stride_bytes is 65008", "the least is 65024");
 }
 
+/* Two rows, the second of which would just end past the last byte that an address can reach. */
+static void launch_with_a_row_across_the_last_address_is_refused(void **state)
+{
+  fixture *f = *state;
+  f->args.block_size = 1;
+  f->args.num_blocks = 2;
+  f->args.block_stride_bytes = INT64_MAX - 15;
+  assert_refused(f, SWA_JIT_INVALID, "block_stride_bytes 9223372036854775792", "past 2^63 - 1 bytes");
+  f->args.block_stride_bytes = INT64_MAX - 15 - 512;
+  assert_launched(f);
+  f->args.block_stride_bytes = 0;
+  f->args.block_size = 2;
+  f->args.slot_stride_bytes = INT64_MAX / 2 + 1; /* a packed block stride would be 2^63 */
+  assert_refused(f, SWA_JIT_INVALID, "block_stride_bytes 9223372036854775792", "past 2^63 - 1 bytes");
+}
+
 static void launch_with_a_wrong_count_names_it_and_its_limit(void **state)
 {
   fixture *f = *state;
@@ -554,6 +570,7 @@ int main(void)
       TEST(launch_with_wide_integers_and_narrow_scales_checks_their_alignment),
       TEST(launch_with_a_wrong_stride_names_it_and_its_limit),
       TEST(launch_with_the_tightest_block_stride_is_legal),
+      TEST(launch_with_a_row_across_the_last_address_is_refused),
       TEST(launch_with_a_wrong_count_names_it_and_its_limit),
       TEST(launch_with_a_wrong_struct_is_refused_before_anything_else),
       TEST(launch_with_a_larger_struct_depends_on_its_tail),
