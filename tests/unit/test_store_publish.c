@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test_main.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "failing_os.h"
+#include "store_fixture.h"
+#include "temp_dir.h"
+
+static void publish_leaves_the_entry_and_nothing_else(void **state)
+{
+  store_fixture *fixture = *state;
+  mode_t mask = umask(0);
+  assert_int_equal(store_fixture_publish(fixture, &fixture->key), SWA_JIT_OK);
+  umask(mask);
+  char *entry = store_fixture_entry_path(fixture, &fixture->key);
+  struct stat status;
+  assert_int_equal(lstat(entry, &status), 0);
+  assert_int_equal(status.st_mode, S_IFREG | 0644);
+  assert_int_equal(temp_dir_count(fixture->path, ""), 1);
+  assert_int_equal(fixture->stats.store_writes, 1);
+  assert_int_equal(fixture->stats.store_bytes_written, status.st_size);
+  assert_int_equal(fixture->stats.store_write_failures, 0);
+  assert_true(sj_store_has(&fixture->store, &fixture->key, 0));
+  free(entry);
+}
+
+static void publish_syncs_file_and_folder_in_order(void **state)
+{
+  store_fixture *fixture = *state;
+  for (unsigned nth = 1; nth <= 3; nth++) {
+    fixture->store.os = failing_os_start((failing_os_plan){.call = FAILING_OS_FSYNC, .nth = nth, .error = EIO});
+    swa_jit_status status = store_fixture_publish(fixture, &fixture->key);
+    assert_int_equal(status, nth == 1 ? SWA_JIT_STORE_ERROR : SWA_JIT_OK); /* the folder's only costs a log line */
+    assert_int_equal(failing_os_count(FAILING_OS_RENAMEAT), nth == 1 ? 0 : 1);
+    assert_int_equal(failing_os_count(FAILING_OS_FSYNC), nth == 1 ? 1 : 2);
+  }
+}
+
+static void publish_over_anything_but_a_folder_replaces_it(void **state)
+{
+  store_fixture *fixture = *state;
+  char *entry = store_fixture_entry_path(fixture, &fixture->key);
+  assert_true(temp_dir_write(entry, "bad", 3));
+  assert_int_equal(store_fixture_publish(fixture, &fixture->key), SWA_JIT_OK);
+  assert_true(sj_store_has(&fixture->store, &fixture->key, 0));
+  assert_int_equal(unlink(entry), 0);
+  assert_int_equal(symlink("/dev/null", entry), 0);
+  assert_int_equal(store_fixture_publish(fixture, &fixture->key), SWA_JIT_OK);
+  assert_true(sj_store_has(&fixture->store, &fixture->key, 0));
+  assert_int_equal(unlink(entry), 0);
+  assert_int_equal(mkdir(entry, 0700), 0);
+  assert_int_equal(store_fixture_publish(fixture, &fixture->key), SWA_JIT_STORE_ERROR);
+  assert_int_equal(temp_dir_count(fixture->path, ""), 1);
+  free(entry);
+}
+
+static void publish_when_none_is_due_is_ok_and_writes_nothing(void **state)
+{
+  store_fixture *fixture = *state;
+  assert_true(store_fixture_reopen(fixture, sj_os_system(), true));
+  assert_int_equal(store_fixture_publish(fixture, &fixture->key), SWA_JIT_OK);
+  assert_int_equal(temp_dir_count(fixture->path, ""), 0);
+  sj_store none = {.os = sj_os_system(), .stats = &fixture->stats, .dir_fd = -1};
+  assert_int_equal(sj_store_publish(&none, &fixture->key, &fixture->view), SWA_JIT_OK);
+  assert_int_equal(fixture->stats.store_writes, 0);
+  assert_int_equal(fixture->stats.store_write_failures, 0);
+}
+
+static void publish_of_what_decode_would_refuse_is_invalid(void **state)
+{
+  store_fixture *fixture = *state;
+  fixture->cubin[0] = 0;
+  assert_int_equal(store_fixture_publish(fixture, &fixture->key), SWA_JIT_INVALID);
+  assert_int_equal(fixture->stats.store_write_failures, 1);
+  assert_int_equal(temp_dir_count(fixture->path, ""), 0);
+}
+
+/* The promise of each failure: the status with place, reason and remedy; no temporary, no half entry, no descriptor. */
+static void expect_clean_failure(store_fixture *fixture, int error, int num_open)
+{
+  assert_non_null(strstr(sj_message(), fixture->path));
+  assert_non_null(strstr(sj_message(), fixture->key.file_name));
+  assert_non_null(strstr(sj_message(), strerror(error)));
+  assert_int_equal(temp_dir_count(fixture->path, ""), 0);
+  assert_int_equal(store_fixture_count_open(), num_open);
+}
+
+static void publish_with_each_call_failing_is_clean(void **state)
+{
+  store_fixture *fixture = *state;
+  char *entry = store_fixture_entry_path(fixture, &fixture->key);
+  int num_open = store_fixture_count_open();
+  static const int errors[] = {ENOSPC, EROFS, EACCES, EDQUOT, EIO, EMFILE};
+  for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+    unsigned num_failures = 0;
+    bool has_failed = true;
+    for (unsigned nth = 1; has_failed; nth++) {
+      uint64_t before = fixture->stats.store_write_failures;
+      fixture->store.os = failing_os_start((failing_os_plan){.nth = nth, .error = errors[i]});
+      swa_jit_status status = store_fixture_publish(fixture, &fixture->key);
+      has_failed = failing_os_has_failed();
+      fixture->store.os = sj_os_system();
+      assert_int_equal(fixture->stats.store_write_failures, before + (status != SWA_JIT_OK));
+      if (status == SWA_JIT_STORE_ERROR) {
+        num_failures++;
+        expect_clean_failure(fixture, errors[i], num_open);
+        continue;
+      }
+      assert_int_equal(status, SWA_JIT_OK); /* what failed came after the rename: the entry is there, whole */
+      assert_true(sj_store_has(&fixture->store, &fixture->key, 0));
+      assert_int_equal(temp_dir_count(fixture->path, ""), 1);
+      assert_int_equal(store_fixture_count_open(), num_open);
+      assert_int_equal(unlink(entry), 0);
+    }
+    assert_int_equal(num_failures, 6); /* name, create, write, sync, close, rename */
+  }
+  free(entry);
+}
+
+static void publish_with_all_calls_failing_from_each_on_shows_no_half_entry(void **state)
+{
+  store_fixture *fixture = *state;
+  char *entry = store_fixture_entry_path(fixture, &fixture->key);
+  bool has_failed = true;
+  for (unsigned nth = 1; has_failed; nth++) {
+    fixture->store.os =
+        failing_os_start((failing_os_plan){.nth = nth, .error = EIO, .and_later = true, .most_bytes = 50});
+    swa_jit_status status = store_fixture_publish(fixture, &fixture->key);
+    has_failed = failing_os_has_failed();
+    fixture->store.os = sj_os_system();
+    assert_true(status == SWA_JIT_OK || status == SWA_JIT_STORE_ERROR);
+    assert_true(sj_store_has(&fixture->store, &fixture->key, 0) == (status == SWA_JIT_OK));
+    assert_int_equal(access(entry, F_OK), status == SWA_JIT_OK ? 0 : -1);
+    unlink(entry);
+  }
+  free(entry);
+}
+
+static void publish_with_short_and_interrupted_calls_succeeds(void **state)
+{
+  store_fixture *fixture = *state;
+  static const failing_os_call calls[] = {FAILING_OS_OPENAT, FAILING_OS_WRITE, FAILING_OS_FSYNC, FAILING_OS_CLOSE,
+                                          FAILING_OS_GETRANDOM};
+  for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+    bool has_failed = true;
+    for (unsigned nth = 1; has_failed; nth++) {
+      fixture->store.os =
+          failing_os_start((failing_os_plan){.call = calls[i], .nth = nth, .error = EINTR, .most_bytes = 100});
+      assert_int_equal(store_fixture_publish(fixture, &fixture->key), SWA_JIT_OK);
+      assert_true(sj_store_has(&fixture->store, &fixture->key, 0));
+      has_failed = failing_os_has_failed();
+    }
+    assert_true(failing_os_count(calls[i]) > 0);
+  }
+}
+
+static void publish_into_a_removed_folder_says_so(void **state)
+{
+  store_fixture *fixture = *state;
+  assert_int_equal(rmdir(fixture->path), 0);
+  assert_int_equal(store_fixture_publish(fixture, &fixture->key), SWA_JIT_STORE_ERROR);
+  assert_non_null(strstr(sj_message(), "removed meanwhile"));
+  char reason[512];
+  assert_false(store_fixture_find(fixture, &fixture->key, reason));
+}
+
+/* ---- In other processes: a child tells by its exit status, since it must not run the rest of the tests ------ */
+
+static int wait_for(pid_t child)
+{
+  int result = 0;
+  while (waitpid(child, &result, 0) < 0 && errno == EINTR) {
+  }
+  return result;
+}
+
+static void publish_beyond_the_file_size_limit_fails_and_lives(void **state)
+{
+  store_fixture *fixture = *state;
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    struct rlimit limit = {.rlim_cur = 100, .rlim_max = 100};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    bool ok = store_fixture_publish(fixture, &fixture->key) == SWA_JIT_STORE_ERROR
+              && strstr(sj_message(), "ulimit -f") != NULL && temp_dir_count(fixture->path, "") == 0;
+    _exit(ok ? 0 : 1);
+  }
+  assert_int_equal(wait_for(child), 0);
+}
+
+static void publish_killed_before_each_call_leaves_a_usable_store(void **state)
+{
+  store_fixture *fixture = *state;
+  char *entry = store_fixture_entry_path(fixture, &fixture->key);
+  unsigned num_without = 0, num_with = 0;
+  bool was_killed = true;
+  for (unsigned nth = 1; was_killed; nth++) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+      fixture->store.os = failing_os_start((failing_os_plan){.nth = nth, .error = FAILING_OS_KILL, .most_bytes = 150});
+      _exit(store_fixture_publish(fixture, &fixture->key) == SWA_JIT_OK ? 0 : 1);
+    }
+    int result = wait_for(child);
+    was_killed = WIFSIGNALED(result);
+    assert_true(was_killed ? WTERMSIG(result) == SIGKILL : WEXITSTATUS(result) == 0);
+    bool is_there = access(entry, F_OK) == 0;
+    num_with += is_there;
+    num_without += !is_there;
+    assert_true(sj_store_has(&fixture->store, &fixture->key, 0) == is_there);
+    assert_true(temp_dir_count(fixture->path, ".tmp-") <= 1);
+    assert_int_equal(store_fixture_publish(fixture, &fixture->key), SWA_JIT_OK);
+    assert_true(sj_store_has(&fixture->store, &fixture->key, 0));
+    assert_int_equal(unlink(entry), 0);
+    char *left = temp_dir_find(fixture->path, ".tmp-");
+    assert_true(left == NULL || unlink(left) == 0);
+    free(left);
+  }
+  assert_true(num_without >= 8 && num_with >= 2);
+  free(entry);
+}
+
+/* A writer publishes over and over, each time other bytes; a reader must see a whole entry each time once it saw one. */
+static int write_often(store_fixture *fixture, unsigned writer)
+{
+  for (unsigned i = 0; i < 30; i++) {
+    fixture->view.note.compile_ns = 1000 * writer + i;
+    if (sj_store_publish(&fixture->store, &fixture->key, &fixture->view) != SWA_JIT_OK) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static int read_often(store_fixture *fixture)
+{
+  bool was_found = false;
+  for (unsigned i = 0; i < 1500; i++) {
+    char reason[512];
+    bool found = store_fixture_find(fixture, &fixture->key, reason);
+    if (was_found && !found) {
+      return 1;
+    }
+    was_found = found;
+  }
+  return fixture->stats.store_set_aside == 0 ? 0 : 2;
+}
+
+static void publish_and_find_from_many_processes_agree(void **state)
+{
+  enum { NUM_WRITERS = 4, NUM_READERS = 3 };
+  store_fixture *fixture = *state;
+  pid_t children[NUM_WRITERS + NUM_READERS];
+  for (unsigned i = 0; i < NUM_WRITERS + NUM_READERS; i++) {
+    children[i] = fork();
+    assert_true(children[i] >= 0);
+    if (children[i] == 0) {
+      _exit(i < NUM_WRITERS ? write_often(fixture, i) : read_often(fixture));
+    }
+  }
+  for (unsigned i = 0; i < NUM_WRITERS + NUM_READERS; i++) {
+    assert_int_equal(wait_for(children[i]), 0);
+  }
+  assert_int_equal(temp_dir_count(fixture->path, ""), 1);
+  assert_true(sj_store_has(&fixture->store, &fixture->key, 0));
+}
+
+/* ---- Leftovers ------------------------------------------------------------------------------------------- */
+
+static long seen_age; /* what files other than entries seem to have, in seconds */
+
+static int fstatat_aged(int dir_fd, const char *name, struct stat *status, int flags)
+{
+  int result = fstatat(dir_fd, name, status, flags);
+  size_t length = strlen(name);
+  bool is_entry = length > 6 && strcmp(name + length - 6, ".cubin") == 0;
+  status->st_ctime -= is_entry ? 0 : seen_age;
+  return result;
+}
+
+static void publish_removes_old_leftovers_only(void **state)
+{
+  store_fixture *fixture = *state;
+  static const struct {
+    const char *name;
+    long lifetime; /* seconds; 0: for ever */
+  } files[] = {
+      {".tmp-0123456789abcdef0123456789abcdef", 3600},
+      {".tmp-0123456789abcdef0123456789abcde", 0},
+      {".tmp-0123456789abcdef0123456789abcdeg", 0},
+      {".tmp-0123456789abcdef0123456789abcdef0", 0},
+      {"swa_decode-x.cubin.bad-01234567", 7 * 24 * 3600},
+      {"swa_decode-x.cubin.bad-0123456", 0},
+      {"notes.bad-01234567", 0},
+      {"0123456789abcdef0123456789abcdef.lock", 0},
+      {"swa_decode-x.cubin", 0},
+      {"readme", 0},
+  };
+  static const long ages[] = {0, 3599, 3601, 7 * 24 * 3600 + 10};
+  static sj_os os;
+  os = *sj_os_system();
+  os.fstatat = fstatat_aged;
+  fixture->store.os = &os;
+  for (size_t a = 0; a < sizeof ages / sizeof ages[0]; a++) {
+    seen_age = ages[a];
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+      char *path = temp_dir_join(fixture->path, files[i].name);
+      assert_true(temp_dir_write(path, "x", 1));
+      free(path);
+    }
+    assert_int_equal(store_fixture_publish(fixture, &fixture->key), SWA_JIT_OK);
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+      char *path = temp_dir_join(fixture->path, files[i].name);
+      bool is_kept = files[i].lifetime == 0 || ages[a] <= files[i].lifetime;
+      assert_int_equal(access(path, F_OK), is_kept ? 0 : -1);
+      free(path);
+    }
+  }
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, store_fixture_setup, store_fixture_teardown)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      TEST(publish_leaves_the_entry_and_nothing_else),
+      TEST(publish_syncs_file_and_folder_in_order),
+      TEST(publish_over_anything_but_a_folder_replaces_it),
+      TEST(publish_when_none_is_due_is_ok_and_writes_nothing),
+      TEST(publish_of_what_decode_would_refuse_is_invalid),
+      TEST(publish_with_each_call_failing_is_clean),
+      TEST(publish_with_all_calls_failing_from_each_on_shows_no_half_entry),
+      TEST(publish_with_short_and_interrupted_calls_succeeds),
+      TEST(publish_into_a_removed_folder_says_so),
+      TEST(publish_beyond_the_file_size_limit_fails_and_lives),
+      TEST(publish_killed_before_each_call_leaves_a_usable_store),
+      TEST(publish_and_find_from_many_processes_agree),
+      TEST(publish_removes_old_leftovers_only),
+  };
+  return SJ_TEST_RUN(tests);
+}
