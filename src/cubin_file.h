@@ -20,7 +20,7 @@
 #define SJ_CUBIN_FILE_MAX_KEY (UINT64_C(64) << 10)
 #define SJ_CUBIN_FILE_MAX_NOTE (UINT64_C(64) << 10)
 #define SJ_CUBIN_FILE_TRAILER_BYTES 56
-#define SJ_CUBIN_FILE_MAX_BYTES \
+#define SJ_CUBIN_FILE_MAX_BYTES                                                                                        \
   (SJ_CUBIN_FILE_MAX_CUBIN + SJ_CUBIN_FILE_MAX_KEY + SJ_CUBIN_FILE_MAX_NOTE + SJ_CUBIN_FILE_TRAILER_BYTES)
 
 typedef struct sj_cubin_note {

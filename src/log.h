@@ -9,7 +9,7 @@
 typedef struct sj_log {
   swa_jit_log_fn write; /* NULL: silence */
   void *data;
-  uint32_t level;       /* the highest level that is written */
+  uint32_t level; /* the highest level that is written */
 } sj_log;
 
 /* log may be NULL. */

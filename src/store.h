@@ -19,9 +19,9 @@ typedef struct sj_store {
   const sj_os *os;
   const sj_log *log;
   sj_stats *stats;
-  int dir_fd;       /* -1: no store, memory only */
+  int dir_fd; /* -1: no store, memory only */
   bool read_only;
-  char *path;       /* for messages */
+  char *path; /* for messages */
 } sj_store;
 
 /* path: absolute or relative folder, created (0700, parents too) unless read_only. STORE_ERROR: it is a file, a

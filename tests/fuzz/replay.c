@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a fuzz target over the files of the folders named on the command line: the corpus as a plain test, in any build. */
+/* Runs a fuzz target over the files of the folders named on the command line: the corpus as a plain test, in any
+ * build. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -8,7 +9,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
-/* False when the file cannot be read. The block is exactly as large as the file, so that a sanitizer sees a read past it. */
+/* False when the file cannot be read. The block is exactly as large as the file, so that a sanitizer sees a read past
+ * it. */
 static int run_file(const char *path)
 {
   FILE *file = fopen(path, "rb");

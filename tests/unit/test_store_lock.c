@@ -165,7 +165,8 @@ static void take_after_the_holder_was_killed_succeeds(void **state)
   expect_free(fixture);
 }
 
-/* A child forked by the holder has the same open file: the lock outlives the holder, and the wait must end all the same. */
+/* A child forked by the holder has the same open file: the lock outlives the holder, and the wait must end all the
+ * same. */
 static void take_of_lock_kept_by_a_dead_holders_child_ends(void **state)
 {
   store_fixture *fixture = *state;

@@ -229,7 +229,7 @@ static void publish_killed_before_each_call_leaves_a_usable_store(void **state)
   free(entry);
 }
 
-/* A writer publishes over and over, each time other bytes; a reader must see a whole entry each time once it saw one. */
+/* A writer publishes other bytes each time; a reader that saw a whole entry must see one each time. */
 static int write_often(store_fixture *fixture, unsigned writer)
 {
   for (unsigned i = 0; i < 30; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bytes of a store entry: any bytes are refused with a message or give a view whose parts lie inside them, which survives
- * being written and read again. Each input is tried as it is, and with trailer and checksum put right, since a fuzzer does not
- * find those by chance. */
+/* The bytes of a store entry: any bytes are refused with a message or give a view whose parts lie inside them, which
+ * survives being written and read again. Each input is tried as it is, and with trailer and checksum put right, since
+ * a fuzzer does not find those by chance. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
