@@ -51,14 +51,35 @@ static void reason_names_the_field_that_differs(void **state)
 static void reason_is_of_the_nearest_of_many(void **state)
 {
   store_fixture *fixture = *state;
-  for (uint32_t window_size = 1; window_size <= 20; window_size++) {
+  for (uint32_t window_size = 1; window_size <= 80; window_size++) {
     publish_other(fixture, window_size, 64, 32);
+    if (window_size == 40) { /* amid the others, whichever way the folder lists them */
+      publish_other(fixture, 0, 0, 64);
+    }
   }
-  publish_other(fixture, 0, 0, 64);
   publish_other(fixture, 512, 256, 0);
   char reason[REASON_BYTES];
   assert_false(store_fixture_find(fixture, &fixture->key, reason));
-  assert_string_equal(reason, "no entry has this key; the nearest of 22 differs in kv_tile 64 -> 16");
+  assert_string_equal(reason, "no entry has this key; the nearest of 82 differs in kv_tile 64 -> 16");
+}
+
+/* The name says less than the key: an old release's entry differs in one word of its name, and in source and options. */
+static void reason_is_of_the_nearest_key_not_the_nearest_name(void **state)
+{
+  store_fixture *fixture = *state;
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  config.kv_tile = 32;
+  const char *const options[] = {"--gpu-architecture=sm_100a", "--older", NULL};
+  sj_key key;
+  assert_int_equal(sj_key_make(&config, "older source", options, &key), SWA_JIT_OK);
+  assert_int_equal(store_fixture_publish(fixture, &key), SWA_JIT_OK);
+  sj_key_finish(&key);
+  publish_other(fixture, 256, 0, 64);
+  char reason[REASON_BYTES];
+  assert_false(store_fixture_find(fixture, &fixture->key, reason));
+  assert_non_null(strstr(reason, "window_size 256 -> 128"));
+  assert_non_null(strstr(reason, "kv_tile 64 -> 16"));
+  assert_null(strstr(reason, "older"));
 }
 
 static void reason_with_unreadable_neighbours_passes_over_them(void **state)
@@ -83,6 +104,19 @@ static void reason_with_unreadable_neighbours_passes_over_them(void **state)
   assert_false(store_fixture_find(fixture, &fixture->key, reason));
   assert_string_equal(reason, "no entry has this key; the nearest of 3 differs in window_size 64 -> 128");
   assert_int_equal(fixture->stats.store_set_aside, 0);
+}
+
+static void reason_with_a_huge_key_nearby_does_not_read_it(void **state)
+{
+  store_fixture *fixture = *state;
+  static char text[60000];
+  memset(text, 'k', sizeof text - 1);
+  sj_key key = {.text = text, .text_length = sizeof text - 1};
+  snprintf(key.file_name, sizeof key.file_name, "swa_decode-sm_100a-hd512-huge.cubin");
+  assert_int_equal(store_fixture_publish(fixture, &key), SWA_JIT_OK);
+  char reason[REASON_BYTES];
+  assert_false(store_fixture_find(fixture, &fixture->key, reason));
+  assert_string_equal(reason, "no entry has this key; none of the 1 others could be read");
 }
 
 static void reason_longer_than_its_buffer_is_cut(void **state)
@@ -119,9 +153,14 @@ static void reason_with_each_call_failing_is_still_given(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      TEST(reason_in_empty_store_says_so),        TEST(reason_names_the_field_that_differs),
-      TEST(reason_is_of_the_nearest_of_many),     TEST(reason_with_unreadable_neighbours_passes_over_them),
-      TEST(reason_longer_than_its_buffer_is_cut), TEST(reason_with_each_call_failing_is_still_given),
+      TEST(reason_in_empty_store_says_so),
+      TEST(reason_names_the_field_that_differs),
+      TEST(reason_is_of_the_nearest_of_many),
+      TEST(reason_is_of_the_nearest_key_not_the_nearest_name),
+      TEST(reason_with_unreadable_neighbours_passes_over_them),
+      TEST(reason_with_a_huge_key_nearby_does_not_read_it),
+      TEST(reason_longer_than_its_buffer_is_cut),
+      TEST(reason_with_each_call_failing_is_still_given),
   };
   return SJ_TEST_RUN(tests);
 }
