@@ -102,7 +102,8 @@ static void bf16_is_what_the_reference_rounds_to(void **state)
   }
 }
 
-/* The finite code nearest to a magnitude, the even one of two, by trying all: independent of the encoder's arithmetic. */
+/* The finite code nearest to a magnitude, the even one of two, by trying all: independent of the encoder's
+ * arithmetic. */
 static uint8_t nearest_e4m3(double magnitude)
 {
   uint8_t best = 0;

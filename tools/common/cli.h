@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tool's command line as one table, from which the arguments are read, --help is printed and the manual page is made
- * (--help-mdoc; the committed page is compared with it by a test). */
+/* A tool's command line as one table, from which the arguments are read, --help is printed and the manual page is
+ * made (--help-mdoc; the committed page is compared with it by a test). */
 #ifndef SJ_CLI_H
 #define SJ_CLI_H
 
@@ -49,9 +49,9 @@ typedef enum sj_cli_outcome {
   SJ_CLI_WRONG = 2  /* what is wrong was printed: end with status 2 */
 } sj_cli_outcome;
 
-/* Reads the arguments over the defaults that *values holds. --help, --help-mdoc and --version are understood besides the
- * table's. An option stands at most once, as "--name value" or "--name=value". given_out: one bool an option, true where
- * the command line named it; or NULL. */
+/* Reads the arguments over the defaults that *values holds. --help, --help-mdoc and --version are understood
+ * besides the table's. An option stands at most once, as "--name value" or "--name=value". given_out: one bool an
+ * option, true where the command line named it; or NULL. */
 sj_cli_outcome sj_cli_read(const sj_cli *cli, int argc, char **argv, void *values, bool *given_out);
 
 /* Prints "NAME: <what is wrong>" and where help is; returns SJ_CLI_WRONG. For rules between options. */

@@ -134,7 +134,17 @@ static bool check(sj_device *device, int result, const char *call)
 
 static void *open_library(const char *path, sj_device *device)
 {
-  static const char *const names[] = {"libcuda.so.1", "libcuda.so"};
+  static const char *const names[] = {
+      "libcuda.so.1",
+      "libcuda.so",
+      "/usr/lib/x86_64-linux-gnu/libcuda.so.1",
+      "/usr/lib/aarch64-linux-gnu/libcuda.so.1",
+      "/usr/lib64/libcuda.so.1",
+      "/usr/lib/wsl/lib/libcuda.so.1",
+      "/usr/local/nvidia/lib64/libcuda.so.1",
+      "/run/opengl-driver/lib/libcuda.so.1",
+      "/usr/local/cuda/compat/libcuda.so.1",
+  }; /* the library's list (src/cuda_api.c) */
   if (path != NULL && path[0] != '\0') {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
@@ -148,7 +158,8 @@ static void *open_library(const char *path, sj_device *device)
       return library;
     }
   }
-  snprintf(device->message, sizeof device->message, "no CUDA driver: tried libcuda.so.1 and libcuda.so");
+  snprintf(device->message, sizeof device->message,
+           "no CUDA driver: libcuda is neither on the loader's path nor in a usual folder");
   return NULL;
 }
 

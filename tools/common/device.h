@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CUDA device as the tools need it: memory, copies, streams, events, graphs and small modules. libcuda is opened at run
- * time, and cuda.h is not needed. The library itself does none of this: its callers own memory and streams.
- * Used by swa-jit-run and swa-jit-bench, from one thread.
+/* The CUDA device as the tools need it: memory, copies, streams, events, graphs and small modules. libcuda is
+ * opened at run time, and cuda.h is not needed. The library itself does none of this: its callers own memory and
+ * streams. Used by swa-jit-run and swa-jit-bench, from one thread.
  *
- * Calls return true, or false with the reason in device->message. Handles from another device object are not checked. */
+ * Calls return true, or false with the reason in device->message. Handles from another device object are not
+ * checked. */
 #ifndef SJ_DEVICE_H
 #define SJ_DEVICE_H
 
@@ -38,8 +39,9 @@ typedef struct sj_device {
   char message[512];
 } sj_device;
 
-/* Opens device 0 with its primary context current in this thread. cuda_path: the libcuda to open; NULL: the environment's
- * SWA_JIT_CUDA as the library reads it, else the usual names. *device needs no preparation, and is closed unless PRESENT. */
+/* Opens device 0 with its primary context current in this thread. cuda_path: the libcuda to open; NULL: the
+ * environment's SWA_JIT_CUDA as the library reads it, else the usual names. *device needs no preparation, and is
+ * closed unless PRESENT. */
 sj_presence sj_device_open(const char *cuda_path, sj_device *device);
 void sj_device_close(sj_device *device);
 /* Waits for all work of the context; the place where a kernel's fault comes to light. */
@@ -62,8 +64,8 @@ bool sj_event_record(sj_device *device, sj_event event, sj_stream stream);
 /* Waits for end, then gives the time between two recorded events in microseconds. */
 bool sj_event_elapsed_us(sj_device *device, sj_event begin, sj_event end, double *us_out);
 
-/* What is launched on stream between begin and end becomes a graph instead. After a failed launch in between, end must
- * still be called: the stream stays in capture otherwise. */
+/* What is launched on stream between begin and end becomes a graph instead. After a failed launch in between, end
+ * must still be called: the stream stays in capture otherwise. */
 bool sj_graph_begin(sj_device *device, sj_stream stream);
 bool sj_graph_end(sj_device *device, sj_stream stream, sj_graph *graph_out);
 bool sj_graph_launch(sj_device *device, sj_graph graph, sj_stream stream);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON (RFC 8259) written as it comes, indented by two. Inside an object each value has a key; in an array key is NULL. */
+/* JSON (RFC 8259) written as it comes, indented by two. Inside an object each value has a key; in an array key is
+ * NULL. */
 #ifndef SJ_JSON_H
 #define SJ_JSON_H
 

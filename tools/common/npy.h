@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arrays in NumPy's .npy files, format versions 1 to 3: C order, little-endian, no structured types. bf16 and e4m3, which the
- * format does not know, travel as raw uint16 and uint8 ("u2", "u1") or as NumPy's raw bytes ("V2", "V1"). */
+/* Arrays in NumPy's .npy files, format versions 1 to 3: C order, little-endian, no structured types. bf16 and
+ * e4m3, which the format does not know, travel as raw uint16 and uint8 ("u2", "u1") or as NumPy's raw bytes ("V2",
+ * "V1"). */
 #ifndef SJ_NPY_H
 #define SJ_NPY_H
 
@@ -28,7 +29,8 @@ bool sj_npy_parse(const void *bytes, size_t count, sj_npy *npy_out, char *messag
 bool sj_npy_read(const char *path, sj_npy *npy_out, char *message, size_t message_size);
 void sj_npy_finish(sj_npy *npy);
 
-/* Whether the array has one of these types ("u2,V2") and this many dimensions; false with a message that names path. */
+/* Whether the array has one of these types ("u2,V2") and this many dimensions; false with a message that names
+ * path. */
 bool sj_npy_expect(const sj_npy *npy, const char *path, const char *types, unsigned num_dims, char *message,
                    size_t message_size);
 

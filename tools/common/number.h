@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers and lists from the command line. The tools never call setlocale, so that "." is the decimal point everywhere. */
+/* Numbers and lists from the command line. The tools never call setlocale, so that "." is the decimal point
+ * everywhere. */
 #ifndef SJ_NUMBER_H
 #define SJ_NUMBER_H
 
@@ -13,8 +14,8 @@ bool sj_number_read(const char *text, uint64_t *value_out);
 /* A finite decimal number such as -1.5 or 2e-3; false otherwise ("nan", "inf" and hexadecimal included). */
 bool sj_number_read_real(const char *text, double *value_out);
 
-/* "16,32,64" one element at a time: copies the element at *cursor to element and moves *cursor behind it; false at the
- * end. Elements are trimmed to element_size - 1 bytes: no name here is near that long. */
+/* "16,32,64" one element at a time: copies the element at *cursor to element and moves *cursor behind it; false at
+ * the end. Elements are trimmed to element_size - 1 bytes: no name here is near that long. */
 bool sj_list_next(const char **cursor, char *element, size_t element_size);
 
 /* Whether a list has only elements that are neither empty nor longer than 63 bytes, and at least one. */

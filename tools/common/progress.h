@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far a tool is: one line that is overwritten on a terminal, a plain line a step elsewhere. Several threads may step. */
+/* How far a tool is: one line that is overwritten on a terminal, a plain line a step elsewhere. Several threads
+ * may step. */
 #ifndef SJ_PROGRESS_H
 #define SJ_PROGRESS_H
 

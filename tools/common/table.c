@@ -54,8 +54,10 @@ void sj_table_print(const sj_table *table, FILE *file)
   for (size_t i = 0; i < table->num_columns; i++) {
     print_cell(table, i, table->columns[i].title, file);
   }
+  size_t column = 0;
   for (size_t i = 0; i < table->num_cells; i++) {
-    print_cell(table, i % table->num_columns, table->cells[i], file);
+    print_cell(table, column, table->cells[i], file);
+    column = column + 1 < table->num_columns ? column + 1 : 0;
   }
 }
 

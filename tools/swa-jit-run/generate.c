@@ -11,8 +11,9 @@
 
 /* ---- random numbers --------------------------------------------------------------------------------------- */
 
-/* PCG-RXS-M-XS 64 (O'Neill, "PCG: a family of simple fast space-efficient statistically good algorithms for random number
- * generation", 2014). Each row has a generator of its own, so that its data does not depend on the rows before it. */
+/* PCG-RXS-M-XS 64 (O'Neill, "PCG: a family of simple fast space-efficient statistically good algorithms for random
+ * number generation", 2014). Each row has a generator of its own, so that its data does not depend on the rows
+ * before it. */
 typedef struct generator {
   uint64_t state;
 } generator;
@@ -132,8 +133,8 @@ static uint32_t *make_block_table(run_problem *problem)
   return blocks;
 }
 
-/* Each token is another sequence: its window is a run of positions over the next blocks of the table, and begins anywhere
- * in the first of them. Every fourth token is young: its window is not full yet. */
+/* Each token is another sequence: its window is a run of positions over the next blocks of the table, and begins
+ * anywhere in the first of them. Every fourth token is young: its window is not full yet. */
 static void make_windows(run_problem *problem)
 {
   uint32_t window_size = problem->config.window_size;

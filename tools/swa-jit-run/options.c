@@ -6,21 +6,21 @@
 
 #define NUMBER(member, option_name, least, most, help_text)                                                            \
   {                                                                                                                    \
-    .kind = SJ_CLI_NUMBER, .name = option_name, .value_name = "N", .offset = offsetof(run_options, member),            \
-    .minimum = least, .maximum = most, .help = help_text                                                               \
+    .kind = SJ_CLI_NUMBER, .name = (option_name), .value_name = "N", .offset = offsetof(run_options, member),          \
+    .minimum = (least), .maximum = (most), .help = (help_text)                                                         \
   }
 #define TEXT(member, option_name, what, help_text)                                                                     \
   {                                                                                                                    \
-    .kind = SJ_CLI_TEXT, .name = option_name, .value_name = what, .offset = offsetof(run_options, member),             \
-    .help = help_text                                                                                                  \
+    .kind = SJ_CLI_TEXT, .name = (option_name), .value_name = (what), .offset = offsetof(run_options, member),         \
+    .help = (help_text)                                                                                                \
   }
 #define SWITCH(member, option_name, help_text)                                                                         \
   {                                                                                                                    \
-    .kind = SJ_CLI_SWITCH, .name = option_name, .offset = offsetof(run_options, member), .help = help_text             \
+    .kind = SJ_CLI_SWITCH, .name = (option_name), .offset = offsetof(run_options, member), .help = (help_text)         \
   }
 #define HEADING(text)                                                                                                  \
   {                                                                                                                    \
-    .kind = SJ_CLI_HEADING, .help = text                                                                               \
+    .kind = SJ_CLI_HEADING, .help = (text)                                                                             \
   }
 
 enum { FIRST_GENERATED = 1, NUM_GENERATED = 10 }; /* places in the table */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* swa-jit-warm: options -> plan -> work -> print. */
+#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "memory.h"
 #include "print.h"
@@ -26,10 +28,17 @@ static double now(void)
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+/* A dry run creates no folder: one that is missing holds nothing. */
+static uint32_t dry_run_flags(const warm_options *options)
+{
+  bool is_missing = options->cache_dir != NULL && access(options->cache_dir, F_OK) != 0 && errno == ENOENT;
+  return is_missing ? SWA_JIT_FLAG_NO_STORE : SWA_JIT_FLAG_READ_ONLY;
+}
+
 static bool open_library(const warm_options *options, sj_progress *progress, swa_jit_lib **lib_out)
 {
   swa_jit_options wanted = SWA_JIT_OPTIONS_INIT;
-  wanted.flags = options->dry_run ? SWA_JIT_FLAG_READ_ONLY : 0;
+  wanted.flags = options->dry_run ? dry_run_flags(options) : 0;
   wanted.log_level = SWA_JIT_LOG_WARN;
   wanted.log = print_log;
   wanted.log_data = progress;
@@ -42,23 +51,13 @@ static bool open_library(const warm_options *options, sj_progress *progress, swa
   return status == SWA_JIT_OK;
 }
 
-/* Refused combinations of lists are expected, unless nothing else is left; a refused line of --from was asked for. */
-static int exit_status(const warm_plan *plan)
-{
-  bool is_good = warm_print_count(plan, WARM_FAILED) == 0 && warm_print_count(plan, WARM_REFUSED) < plan->num_jobs;
-  for (size_t i = 0; i < plan->num_jobs; i++) {
-    is_good = is_good && !(plan->jobs[i].state == WARM_REFUSED && plan->jobs[i].is_demanded);
-  }
-  return is_good ? EXIT_GOOD : EXIT_SOME_FAILED;
-}
-
 static int work(warm_plan *plan, const warm_options *options, swa_jit_lib *lib, sj_progress *progress)
 {
   double start = now();
   if (!warm_plan_settle(plan, lib)) {
     return EXIT_SOME_FAILED;
   }
-  progress->total = warm_print_count(plan, WARM_WAITING);
+  progress->total = warm_plan_count(plan, WARM_WAITING);
   if (options->dry_run) {
     warm_work_look(plan, lib);
   } else {
@@ -73,7 +72,7 @@ static int work(warm_plan *plan, const warm_options *options, swa_jit_lib *lib, 
     warm_print_table(plan, now() - start);
   }
   warm_print_reasons(plan, options->quiet);
-  return exit_status(plan);
+  return warm_plan_is_good(plan) ? EXIT_GOOD : EXIT_SOME_FAILED;
 }
 
 int main(int argc, char **argv)

@@ -11,25 +11,25 @@ const char *const warm_field_names[WARM_NUM_FIELDS] = {
 
 #define LIST(index, option_name, help_text)                                                                            \
   {                                                                                                                    \
-    .kind = SJ_CLI_LIST, .name = option_name, .value_name = "LIST", .offset = offsetof(warm_options, lists[index]),    \
-    .help = help_text                                                                                                  \
+    .kind = SJ_CLI_LIST, .name = (option_name), .value_name = "LIST",                                                  \
+    .offset = offsetof(warm_options, lists[(index)]), .help = (help_text)                                              \
   }
 #define TEXT(member, option_name, what, help_text)                                                                     \
   {                                                                                                                    \
-    .kind = SJ_CLI_TEXT, .name = option_name, .value_name = what, .offset = offsetof(warm_options, member),            \
-    .help = help_text                                                                                                  \
+    .kind = SJ_CLI_TEXT, .name = (option_name), .value_name = (what), .offset = offsetof(warm_options, member),        \
+    .help = (help_text)                                                                                                \
   }
 #define SWITCH(member, option_name, help_text)                                                                         \
   {                                                                                                                    \
-    .kind = SJ_CLI_SWITCH, .name = option_name, .offset = offsetof(warm_options, member), .help = help_text            \
+    .kind = SJ_CLI_SWITCH, .name = (option_name), .offset = offsetof(warm_options, member), .help = (help_text)        \
   }
 #define HEADING(text)                                                                                                  \
   {                                                                                                                    \
-    .kind = SJ_CLI_HEADING, .help = text                                                                               \
+    .kind = SJ_CLI_HEADING, .help = (text)                                                                             \
   }
 
 static const sj_cli_option option_table[] = {
-    HEADING("Configurations, every combination of the lists"),
+    HEADING("Configurations, every combination of the lists"), /* the lists follow it, in the order of the fields */
     LIST(0, "arch",
          "architectures: sm_80, sm_89, sm_90a, sm_100a, sm_103a, sm_120a; native: the device's (default sm_100a)"),
     LIST(1, "head-dim", "elements of a row: 64, 96, 128, 192, 256, 512 (default 512)"),
@@ -109,6 +109,11 @@ const sj_cli warm_cli = {
     .num_exits = sizeof exits / sizeof exits[0],
 };
 
+const char *warm_option_name(int field)
+{
+  return option_table[1 + field].name;
+}
+
 sj_cli_outcome warm_options_read(int argc, char **argv, warm_options *options_out)
 {
   warm_options options = {0};
@@ -121,10 +126,10 @@ sj_cli_outcome warm_options_read(int argc, char **argv, warm_options *options_ou
   }
   for (int i = WARM_HEAD_DIM; i < WARM_NUM_FIELDS; i++) {
     if (options.lists[i] != NULL && options.from != NULL) {
-      return sj_cli_refuse(&warm_cli, "--from excludes the list of %s: its lines name it", warm_field_names[i]);
+      return sj_cli_refuse(&warm_cli, "--from excludes --%s: its lines name it", warm_option_name(i));
     }
     if (options.lists[i] != NULL && options.preset != NULL && i <= WARM_WINDOW_SIZE) {
-      return sj_cli_refuse(&warm_cli, "--preset excludes the list of %s: it sets it", warm_field_names[i]);
+      return sj_cli_refuse(&warm_cli, "--preset excludes --%s: it sets it", warm_option_name(i));
     }
   }
   if (options.jobs == 0) {

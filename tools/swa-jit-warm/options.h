@@ -11,6 +11,7 @@
 /* The configuration's fields, each a list option; the names are the library's (swa_jit_config_to_text). */
 enum { WARM_ARCH, WARM_HEAD_DIM, WARM_HEAD_GROUP, WARM_KV_TILE, WARM_WINDOW_SIZE, WARM_NUM_FIELDS = 10 };
 extern const char *const warm_field_names[WARM_NUM_FIELDS];
+const char *warm_option_name(int field); /* "head-dim" */
 
 typedef struct warm_options {
   const char *lists[WARM_NUM_FIELDS]; /* NULL: the field's default */

@@ -42,21 +42,23 @@ static bool add_job(warm_plan *plan, const swa_jit_config *config, bool is_deman
 /* ---- lists ------------------------------------------------------------------------------------------------ */
 
 /* A list's value through the library's own reader, so that names and limits are written once. */
-static bool check_element(unsigned field, const char *element)
+static bool check_element(int field, const char *element)
 {
   swa_jit_config config;
   char text[ELEMENT_SIZE + 32];
+  char option[ELEMENT_SIZE + 32];
   snprintf(text, sizeof text, "%s=%s", warm_field_names[field], element);
+  snprintf(option, sizeof option, "--%s", warm_option_name(field));
   if (strpbrk(element, " \t\r\n") != NULL) {
-    return complain(text, "a blank stands in the value: part values by commas alone");
+    return complain(option, "a blank stands in a value: part values by commas alone");
   }
-  return swa_jit_config_from_text(text, &config) == SWA_JIT_OK || complain("wrong list", swa_jit_message());
+  return swa_jit_config_from_text(text, &config) == SWA_JIT_OK || complain(option, swa_jit_message());
 }
 
 static bool check_lists(const char *const lists[WARM_NUM_FIELDS])
 {
   char element[ELEMENT_SIZE];
-  for (unsigned i = 0; i < WARM_NUM_FIELDS; i++) {
+  for (int i = 0; i < WARM_NUM_FIELDS; i++) {
     const char *at = lists[i];
     while (at != NULL && sj_list_next(&at, element, sizeof element)) {
       if (!check_element(i, element)) {
@@ -94,7 +96,7 @@ static bool add_preset(warm_plan *plan, const warm_options *options)
   const char *lists[WARM_NUM_FIELDS];
   memcpy(lists, options->lists, sizeof lists);
   if (strcmp(options->preset, "deepseek-v4") != 0) {
-    return complain(options->preset, "no such preset: deepseek-v4 is the one there is");
+    return complain("--preset", "the one there is is deepseek-v4");
   }
   lists[WARM_HEAD_DIM] = "512";
   lists[WARM_WINDOW_SIZE] = "128";
@@ -118,7 +120,7 @@ static bool add_with_archs(warm_plan *plan, swa_jit_config *config, const char *
   }
   while (sj_list_next(&archs, element, sizeof element)) {
     if (swa_jit_arch_from_name(element, &config->arch) != SWA_JIT_OK) {
-      return complain("wrong list", swa_jit_message());
+      return complain("--arch", swa_jit_message());
     }
     if (!add_job(plan, config, true)) {
       return false;
@@ -146,8 +148,13 @@ static bool add_lines(warm_plan *plan, const warm_options *options, FILE *file)
   size_t size = 0;
   size_t number = 0;
   bool added = true;
-  while (added && getline(&line, &size, file) >= 0) {
+  ssize_t length = 0;
+  while (added && (length = getline(&line, &size, file)) >= 0) {
     number++;
+    if (strlen(line) != (size_t)length) {
+      added = complain(options->from, "holds a zero byte: it is no text file");
+      continue;
+    }
     line[strcspn(line, "#\r\n")] = '\0';
     added = add_line(plan, options, line, number);
   }
@@ -235,6 +242,24 @@ bool warm_plan_settle(warm_plan *plan, swa_jit_lib *lib)
   }
   plan->num_jobs = kept;
   return true;
+}
+
+size_t warm_plan_count(const warm_plan *plan, warm_state state)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < plan->num_jobs; i++) {
+    count += plan->jobs[i].state == state;
+  }
+  return count;
+}
+
+bool warm_plan_is_good(const warm_plan *plan)
+{
+  bool is_good = warm_plan_count(plan, WARM_FAILED) == 0 && warm_plan_count(plan, WARM_REFUSED) < plan->num_jobs;
+  for (size_t i = 0; i < plan->num_jobs; i++) {
+    is_good = is_good && !(plan->jobs[i].state == WARM_REFUSED && plan->jobs[i].is_demanded);
+  }
+  return is_good;
 }
 
 void warm_plan_finish(warm_plan *plan)

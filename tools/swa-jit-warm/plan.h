@@ -37,9 +37,16 @@ typedef struct warm_plan {
 /* From the lists, the preset or the file. False with the reason printed: the tool ends with status 2. */
 bool warm_plan_make(const warm_options *options, warm_plan *plan_out);
 
-/* Replaces "native" by the device's architecture, joins equal configurations and marks what is refused. False with the
- * reason printed when there is no device to ask: the tool ends with status 1. */
+/* Replaces "native" by the device's architecture, joins equal configurations and marks what is refused. False with
+ * the reason printed when there is no device to ask: the tool ends with status 1. */
 bool warm_plan_settle(warm_plan *plan, swa_jit_lib *lib);
+
+/* How many jobs are in a state. */
+size_t warm_plan_count(const warm_plan *plan, warm_state state);
+
+/* After the work: nothing failed. Refused combinations of lists are expected, unless nothing else is left; a
+ * refused line of --from was asked for. */
+bool warm_plan_is_good(const warm_plan *plan);
 
 void warm_plan_finish(warm_plan *plan);
 

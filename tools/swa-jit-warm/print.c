@@ -45,15 +45,6 @@ char *warm_print_step(const warm_job *job)
   return sj_memory_format("%s %s", state_names[job->state], text);
 }
 
-size_t warm_print_count(const warm_plan *plan, warm_state state)
-{
-  size_t count = 0;
-  for (size_t i = 0; i < plan->num_jobs; i++) {
-    count += plan->jobs[i].state == state;
-  }
-  return count;
-}
-
 static bool has_kernel(const warm_job *job)
 {
   return job->state == WARM_HIT || job->state == WARM_COMPILED;
@@ -81,8 +72,8 @@ static void add_row(sj_table *table, const warm_job *job)
 void warm_print_table(const warm_plan *plan, double seconds)
 {
   static const sj_column columns[] = {
-      {"configuration", false}, {"registers", true}, {"shared bytes", true}, {"spill bytes", true},
-      {"compile ms", true},     {"size", true},      {"result", false},
+      {"configuration", false}, {"registers", true},   {"shared bytes", true}, {"spill bytes", true},
+      {"compile ms", true},     {"cubin bytes", true}, {"result", false},
   };
   sj_table table;
   sj_table_init(&table, columns, sizeof columns / sizeof columns[0]);
@@ -92,8 +83,8 @@ void warm_print_table(const warm_plan *plan, double seconds)
   sj_table_print(&table, stdout);
   sj_table_finish(&table);
   printf("%zu configurations: %zu hit, %zu compiled, %zu refused, %zu failed; %.1f s\n", plan->num_jobs,
-         warm_print_count(plan, WARM_HIT), warm_print_count(plan, WARM_COMPILED), warm_print_count(plan, WARM_REFUSED),
-         warm_print_count(plan, WARM_FAILED), seconds);
+         warm_plan_count(plan, WARM_HIT), warm_plan_count(plan, WARM_COMPILED), warm_plan_count(plan, WARM_REFUSED),
+         warm_plan_count(plan, WARM_FAILED), seconds);
 }
 
 void warm_print_dry_table(const warm_plan *plan)
@@ -112,8 +103,8 @@ void warm_print_dry_table(const warm_plan *plan)
   sj_table_print(&table, stdout);
   sj_table_finish(&table);
   printf("%zu configurations: %zu held, %zu missing, %zu refused, %zu failed; dry run, nothing was compiled\n",
-         plan->num_jobs, warm_print_count(plan, WARM_HIT), warm_print_count(plan, WARM_MISSING),
-         warm_print_count(plan, WARM_REFUSED), warm_print_count(plan, WARM_FAILED));
+         plan->num_jobs, warm_plan_count(plan, WARM_HIT), warm_plan_count(plan, WARM_MISSING),
+         warm_plan_count(plan, WARM_REFUSED), warm_plan_count(plan, WARM_FAILED));
 }
 
 static void print_json_job(sj_json *json, const warm_job *job)
@@ -150,10 +141,21 @@ void warm_print_json(const warm_plan *plan, double seconds)
   }
   sj_json_close(&json, ']');
   for (warm_state state = WARM_HIT; state <= WARM_FAILED; state++) {
-    sj_json_number(&json, state_names[state], warm_print_count(plan, state));
+    sj_json_number(&json, state_names[state], warm_plan_count(plan, state));
   }
   sj_json_real(&json, "seconds", seconds);
   sj_json_close(&json, '}');
+}
+
+/* Whether an earlier job told the same reason: one compiler error can fail them all. */
+static bool is_told(const warm_plan *plan, size_t index)
+{
+  for (size_t i = 0; i < index; i++) {
+    if (plan->jobs[i].reason != NULL && strcmp(plan->jobs[i].reason, plan->jobs[index].reason) == 0) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void warm_print_reasons(const warm_plan *plan, bool is_quiet)
@@ -161,7 +163,8 @@ void warm_print_reasons(const warm_plan *plan, bool is_quiet)
   for (size_t i = 0; i < plan->num_jobs; i++) {
     const warm_job *job = &plan->jobs[i];
     if (job->reason != NULL && (!is_quiet || job->state == WARM_FAILED || job->is_demanded)) {
-      fprintf(stderr, "%s: %s: %s: %s\n", warm_cli.name, state_names[job->state], job->text, job->reason);
+      fprintf(stderr, "%s: %s: %s: %s\n", warm_cli.name, state_names[job->state], job->text,
+              is_told(plan, i) ? "the same reason as above" : job->reason);
     }
   }
 }

@@ -16,7 +16,4 @@ void warm_print_json(const warm_plan *plan, double seconds);
 /* Each refusal and failure with its reason, to standard error; failures only when is_quiet. */
 void warm_print_reasons(const warm_plan *plan, bool is_quiet);
 
-/* How many jobs ended in a state. */
-size_t warm_print_count(const warm_plan *plan, warm_state state);
-
 #endif

@@ -1,0 +1,4 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+echo text >cubins
+swa-jit-warm --cache-dir cubins

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* swa-jit-warm's plan, work and exit status over a stand-in for the library: real ones refuse and fail too rarely.
+ * The stand-in decides by kv_tile and head_group. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arch.h"
+#include "config.h"
+#include "print.h"
+#include "status.h"
+#include "temp_dir.h"
+#include "test_main.h"
+#include "work.h"
+
+enum {
+  TILE_COMPILED = 16,
+  TILE_HIT = 32,
+  TILE_FAILS = 64,
+  TILE_UNKEPT = 128, /* compiled; the store reports failure */
+  GROUP_REFUSED = 128,
+  GROUP_UNHELD = 8 /* compiled; the store reports nothing, and has nothing */
+};
+static atomic_int num_gets;
+static bool has_device;
+
+/* ---- the stand-in ----------------------------------------------------------------------------------------- */
+
+const char *swa_jit_version_text(void)
+{
+  return "1.2.3";
+}
+
+const char *swa_jit_status_name(swa_jit_status status)
+{
+  return sj_status_name(status);
+}
+
+const char *swa_jit_message(void)
+{
+  return sj_message();
+}
+
+void swa_jit_config_init(swa_jit_config *config)
+{
+  sj_config_init(config);
+}
+
+swa_jit_status swa_jit_config_to_text(const swa_jit_config *config, char *text, size_t text_size)
+{
+  return sj_config_to_text(config, text, text_size);
+}
+
+swa_jit_status swa_jit_config_from_text(const char *text, swa_jit_config *config_out)
+{
+  return sj_config_from_text(text, config_out);
+}
+
+swa_jit_status swa_jit_arch_from_name(const char *name, uint32_t *arch_out)
+{
+  return sj_arch_read_name(name, strlen(name), arch_out);
+}
+
+swa_jit_status swa_jit_config_check(const swa_jit_config *config, uint32_t *shared_memory_bytes_out)
+{
+  (void)shared_memory_bytes_out;
+  return config->head_group == GROUP_REFUSED ? sj_fail(SWA_JIT_UNSUPPORTED, "needs 9 bytes, 8 are there") : SWA_JIT_OK;
+}
+
+swa_jit_status swa_jit_arch_native(swa_jit_lib *lib, uint32_t *arch_out)
+{
+  (void)lib;
+  if (!has_device) {
+    return sj_fail(SWA_JIT_NO_DRIVER, "no driver here");
+  }
+  *arch_out = SWA_JIT_ARCH_SM_90A;
+  return SWA_JIT_OK;
+}
+
+swa_jit_status swa_jit_cubin_get(swa_jit_lib *lib, const swa_jit_config *config, const void **cubin_out,
+                                 size_t *cubin_bytes_out, swa_jit_kernel_info *info_out)
+{
+  (void)lib;
+  atomic_fetch_add(&num_gets, 1);
+  if (config->kv_tile == TILE_FAILS) {
+    return sj_fail(SWA_JIT_COMPILE_FAILED, "error in line 7");
+  }
+  *cubin_out = "";
+  *cubin_bytes_out = 1000;
+  info_out->file_name = "name-1234.cubin";
+  info_out->origin = config->kv_tile == TILE_HIT ? SWA_JIT_ORIGIN_STORE : SWA_JIT_ORIGIN_COMPILED;
+  info_out->store_status = config->kv_tile == TILE_UNKEPT ? SWA_JIT_STORE_ERROR : SWA_JIT_OK;
+  info_out->num_threads = 256;
+  return SWA_JIT_OK;
+}
+
+swa_jit_status swa_jit_store_has(swa_jit_lib *lib, const swa_jit_config *config, const char **file_name_out,
+                                 uint32_t *held_out)
+{
+  (void)lib;
+  *file_name_out = "name-1234.cubin";
+  *held_out = config->kv_tile == TILE_HIT || config->head_group != GROUP_UNHELD;
+  return SWA_JIT_OK;
+}
+
+swa_jit_status swa_jit_source(swa_jit_lib *lib, const swa_jit_config *config, const char **source_out)
+{
+  (void)lib;
+  (void)config;
+  *source_out = "source\n";
+  return SWA_JIT_OK;
+}
+
+swa_jit_status swa_jit_ptx(swa_jit_lib *lib, const swa_jit_config *config, const char **ptx_out)
+{
+  (void)lib;
+  (void)ptx_out;
+  return config->head_group == 16 ? sj_fail(SWA_JIT_NO_COMPILER, "no NVRTC") : SWA_JIT_OK;
+}
+
+/* ---- helpers ---------------------------------------------------------------------------------------------- */
+
+static void compile(warm_plan *plan, const warm_options *options)
+{
+  sj_progress progress;
+  FILE *nowhere = fopen("/dev/null", "w");
+  assert_non_null(nowhere);
+  sj_progress_init(&progress, nowhere, false, plan->num_jobs);
+  assert_true(warm_plan_settle(plan, NULL));
+  warm_work_compile(plan, options, NULL, &progress);
+  sj_progress_finish(&progress);
+  fclose(nowhere);
+}
+
+static warm_options lists(const char *head_group, const char *kv_tile)
+{
+  warm_options options = {.jobs = 2};
+  options.lists[WARM_HEAD_GROUP] = head_group;
+  options.lists[WARM_KV_TILE] = kv_tile;
+  return options;
+}
+
+/* ---- plans ------------------------------------------------------------------------------------------------ */
+
+static void lists_are_multiplied(void **state)
+{
+  warm_options options = lists("16,32,64", "16,64");
+  warm_plan plan;
+  (void)state;
+  options.lists[WARM_ARCH] = "sm_100a,sm_90a";
+  assert_true(warm_plan_make(&options, &plan));
+  assert_true(warm_plan_settle(&plan, NULL));
+  assert_int_equal(plan.num_jobs, 12);
+  for (size_t i = 0; i < plan.num_jobs; i++) {
+    assert_int_equal(plan.jobs[i].config.arch, i < 6 ? 100 : 90);
+    assert_int_equal(plan.jobs[i].config.head_group, 16u << (i % 6 / 2));
+    assert_int_equal(plan.jobs[i].config.kv_tile, i % 2 == 0 ? 16 : 64);
+    assert_false(plan.jobs[i].is_demanded);
+  }
+  warm_plan_finish(&plan);
+}
+
+static void values_given_twice_are_joined(void **state)
+{
+  warm_options options = lists("16,16", "16,32,16");
+  warm_plan plan;
+  (void)state;
+  assert_true(warm_plan_make(&options, &plan));
+  assert_int_equal(plan.num_jobs, 6);
+  assert_true(warm_plan_settle(&plan, NULL));
+  assert_int_equal(plan.num_jobs, 2);
+  warm_plan_finish(&plan);
+}
+
+static void product_beyond_the_limit_is_refused(void **state)
+{
+  char windows[64 * 1024] = "1";
+  warm_options options = lists(NULL, NULL);
+  warm_plan plan;
+  (void)state;
+  for (int i = 2; i <= 4097; i++) {
+    size_t length = strlen(windows);
+    snprintf(windows + length, sizeof windows - length, ",%d", i);
+  }
+  options.lists[WARM_WINDOW_SIZE] = windows;
+  assert_false(warm_plan_make(&options, &plan));
+}
+
+static void native_is_the_device_and_fails_without_one(void **state)
+{
+  warm_options options = lists(NULL, NULL);
+  warm_plan plan;
+  (void)state;
+  options.lists[WARM_ARCH] = "native,sm_90a";
+  has_device = false;
+  assert_true(warm_plan_make(&options, &plan));
+  assert_false(warm_plan_settle(&plan, NULL));
+  warm_plan_finish(&plan);
+  has_device = true;
+  assert_true(warm_plan_make(&options, &plan));
+  assert_true(warm_plan_settle(&plan, NULL));
+  assert_int_equal(plan.num_jobs, 1); /* the device's is the one named */
+  assert_int_equal(plan.jobs[0].config.arch, SWA_JIT_ARCH_SM_90A);
+  warm_plan_finish(&plan);
+}
+
+static void file_with_a_zero_byte_is_no_trap(void **state)
+{
+  static const char text[] = "arch=sm_90a\0head_dim=77\nkv_tile=32\n";
+  char *path = temp_dir_join(*state, "wanted.txt");
+  warm_options options = {.from = path, .jobs = 1};
+  warm_plan plan;
+  assert_true(temp_dir_write(path, text, sizeof text - 1));
+  assert_false(warm_plan_make(&options, &plan));
+  free(path);
+}
+
+/* ---- work and exit status --------------------------------------------------------------------------------- */
+
+static void combination_refused_is_listed_and_good(void **state)
+{
+  warm_options options = lists("16,128", "16");
+  warm_plan plan;
+  (void)state;
+  num_gets = 0;
+  assert_true(warm_plan_make(&options, &plan));
+  compile(&plan, &options);
+  assert_int_equal(plan.jobs[0].state, WARM_COMPILED);
+  assert_int_equal(plan.jobs[1].state, WARM_REFUSED);
+  assert_string_equal(plan.jobs[1].reason, "needs 9 bytes, 8 are there");
+  assert_int_equal(num_gets, 1);
+  assert_true(warm_plan_is_good(&plan));
+  warm_plan_finish(&plan);
+}
+
+static void plan_of_refusals_alone_is_not_good(void **state)
+{
+  warm_options options = lists("128", "16,32");
+  warm_plan plan;
+  (void)state;
+  assert_true(warm_plan_make(&options, &plan));
+  compile(&plan, &options);
+  assert_int_equal(warm_plan_count(&plan, WARM_REFUSED), 2);
+  assert_false(warm_plan_is_good(&plan));
+  warm_plan_finish(&plan);
+}
+
+static void line_of_a_file_refused_is_not_good(void **state)
+{
+  static const char text[] = "head_group=16\nhead_group=128\n";
+  char *path = temp_dir_join(*state, "wanted.txt");
+  warm_options options = {.from = path, .jobs = 1};
+  warm_plan plan;
+  assert_true(temp_dir_write(path, text, sizeof text - 1));
+  assert_true(warm_plan_make(&options, &plan));
+  compile(&plan, &options);
+  assert_int_equal(plan.jobs[0].state, WARM_COMPILED);
+  assert_int_equal(plan.jobs[1].state, WARM_REFUSED);
+  assert_false(warm_plan_is_good(&plan));
+  warm_plan_finish(&plan);
+  free(path);
+}
+
+static void one_failure_among_good_leaves_the_others_done(void **state)
+{
+  warm_options options = lists("16", "16,32,64");
+  warm_plan plan;
+  (void)state;
+  assert_true(warm_plan_make(&options, &plan));
+  compile(&plan, &options);
+  assert_int_equal(plan.jobs[0].state, WARM_COMPILED);
+  assert_int_equal(plan.jobs[1].state, WARM_HIT);
+  assert_int_equal(plan.jobs[2].state, WARM_FAILED);
+  assert_string_equal(plan.jobs[2].reason, "error in line 7 (SWA_JIT_COMPILE_FAILED)");
+  assert_false(warm_plan_is_good(&plan));
+  warm_plan_finish(&plan);
+}
+
+static void compile_that_is_not_kept_fails(void **state)
+{
+  warm_options options = lists("16,8", "16,128");
+  warm_plan plan;
+  (void)state;
+  assert_true(warm_plan_make(&options, &plan));
+  compile(&plan, &options);
+  assert_int_equal(plan.jobs[0].state, WARM_COMPILED);
+  assert_int_equal(plan.jobs[1].state, WARM_FAILED);
+  assert_non_null(strstr(plan.jobs[1].reason, "could not keep it (SWA_JIT_STORE_ERROR)"));
+  assert_int_equal(plan.jobs[2].state, WARM_FAILED);
+  assert_non_null(strstr(plan.jobs[2].reason, "no store keeps it"));
+  warm_plan_finish(&plan);
+}
+
+static void more_jobs_than_configurations_do_each_once(void **state)
+{
+  warm_options options = lists("16,32,64", "16,32");
+  warm_plan plan;
+  (void)state;
+  options.jobs = 64;
+  num_gets = 0;
+  assert_true(warm_plan_make(&options, &plan));
+  compile(&plan, &options);
+  assert_int_equal(num_gets, 6);
+  assert_int_equal(warm_plan_count(&plan, WARM_HIT), 3);
+  assert_int_equal(warm_plan_count(&plan, WARM_COMPILED), 3);
+  warm_plan_finish(&plan);
+}
+
+static void dump_is_named_after_the_entry(void **state)
+{
+  warm_options options = lists("32", "16");
+  warm_plan plan;
+  char *path = temp_dir_join(*state, "name-1234.cu");
+  char *text = NULL;
+  size_t count = 0;
+  options.dump_source = *state;
+  assert_true(warm_plan_make(&options, &plan));
+  compile(&plan, &options);
+  assert_int_equal(plan.jobs[0].state, WARM_COMPILED);
+  assert_true(temp_dir_read(path, &text, &count));
+  assert_string_equal(text, "source\n");
+  warm_plan_finish(&plan);
+  free(text);
+  free(path);
+}
+
+static void dump_that_cannot_be_made_fails_its_job(void **state)
+{
+  warm_options options = lists("16", "16");
+  warm_plan plan;
+  char *missing = temp_dir_join(*state, "missing");
+  options.dump_source = missing;
+  assert_true(warm_plan_make(&options, &plan));
+  compile(&plan, &options);
+  assert_int_equal(plan.jobs[0].state, WARM_FAILED);
+  assert_non_null(strstr(plan.jobs[0].reason, "missing/name-1234.cu: cannot be written: No such file"));
+  warm_plan_finish(&plan);
+  options.dump_source = NULL;
+  options.dump_ptx = *state;
+  assert_true(warm_plan_make(&options, &plan));
+  compile(&plan, &options);
+  assert_int_equal(plan.jobs[0].state, WARM_FAILED);
+  assert_string_equal(plan.jobs[0].reason, "no NVRTC (SWA_JIT_NO_COMPILER)");
+  warm_plan_finish(&plan);
+  free(missing);
+}
+
+#define IN_TEMP_DIR(test) cmocka_unit_test_setup_teardown(test, temp_dir_setup, temp_dir_teardown)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(lists_are_multiplied),
+      cmocka_unit_test(values_given_twice_are_joined),
+      cmocka_unit_test(product_beyond_the_limit_is_refused),
+      cmocka_unit_test(native_is_the_device_and_fails_without_one),
+      IN_TEMP_DIR(file_with_a_zero_byte_is_no_trap),
+      cmocka_unit_test(combination_refused_is_listed_and_good),
+      cmocka_unit_test(plan_of_refusals_alone_is_not_good),
+      IN_TEMP_DIR(line_of_a_file_refused_is_not_good),
+      cmocka_unit_test(one_failure_among_good_leaves_the_others_done),
+      cmocka_unit_test(compile_that_is_not_kept_fails),
+      cmocka_unit_test(more_jobs_than_configurations_do_each_once),
+      IN_TEMP_DIR(dump_is_named_after_the_entry),
+      IN_TEMP_DIR(dump_that_cannot_be_made_fails_its_job),
+  };
+  return SJ_TEST_RUN(tests);
+}
