@@ -29,7 +29,7 @@ typedef struct run_problem {
 typedef enum run_outcome { RUN_GOOD = 0, RUN_BAD = 1, RUN_WRONG_USE = 2 } run_outcome;
 
 /* Dimensions and types; reads the user's files. Generated data is not made yet. Prints what is wrong. */
-run_outcome run_problem_make(const run_options *options, run_problem *problem_out);
+run_outcome run_problem_make(const run_options *given, run_problem *problem_out);
 
 /* The generated data, where there are no files. */
 void run_problem_generate(run_problem *problem);
