@@ -63,7 +63,7 @@ static void reason_is_of_the_nearest_of_many(void **state)
   assert_string_equal(reason, "no entry has this key; the nearest of 82 differs in kv_tile 64 -> 16");
 }
 
-/* The name says less than the key: an old release's entry differs in one word of its name, and in source and options. */
+/* The name says less than the key: an older release's entry differs in one word of it, and in source and options. */
 static void reason_is_of_the_nearest_key_not_the_nearest_name(void **state)
 {
   store_fixture *fixture = *state;
