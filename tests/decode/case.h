@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One decode step as a test asks for it: dimensions, types, strides, patterns of the data, and a seed. All that decides the
- * data is in here, so that the text of a case repeats it. */
+/* One decode step as a test asks for it: dimensions, types, strides, patterns of the data, and a seed. All that decides
+ * the data is in here, so that the text of a case repeats it. */
 #ifndef DECODE_CASE_H
 #define DECODE_CASE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fresh data for a case, on the host. Whatever a kernel must not look at is poison: slots that no unmasked position selects
- * are NaN, their inv_scale too, gaps of q are NaN, index rows beyond len are 0x7F7F... or name some slot. */
+/* Fresh data for a case, on the host. Whatever a kernel must not look at is poison: slots that no unmasked position
+ * selects are NaN, their inv_scale too, gaps of q are NaN, index rows beyond len are 0x7F7F... or name some slot. */
 #ifndef DECODE_DATA_H
 #define DECODE_DATA_H
 

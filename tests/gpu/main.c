@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_gpu: the kernels on this machine's device against the reference. Needs no test framework, so that it builds wherever
- * a device is. Status: 0 all passed, 1 something failed, 2 wrong arguments, 77 no device. */
+/* test_gpu: the kernels on this machine's device against the reference. Needs no test framework, so that it builds
+ * wherever a device is. Status: 0 all passed, 1 something failed, 2 wrong arguments, 77 no device. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

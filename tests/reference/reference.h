@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The decode step in plain C doubles, as the public header's section 8 defines it: what every kernel is compared with.
- * Arguments are the public ones with host pointers; configurations are read for head_dim, window_size and the three types. */
+ * Arguments are the public ones with host pointers; configurations are read for head_dim, window_size and the types. */
 #ifndef SJ_REFERENCE_H
 #define SJ_REFERENCE_H
 
@@ -17,7 +17,8 @@ double sj_reference_bf16(uint16_t bits);
 uint16_t sj_reference_bf16_from_double(double value);
 
 /* The slot of position j of a token, or -1 when the position is masked or beyond the token's length. */
-int64_t sj_reference_slot(const swa_jit_config *config, const swa_jit_decode_args *args, uint32_t token, uint32_t position);
+int64_t sj_reference_slot(const swa_jit_config *config, const swa_jit_decode_args *args, uint32_t token,
+                          uint32_t position);
 
 /* min(max(lens[token], 0), window_size) */
 uint32_t sj_reference_len(const swa_jit_config *config, const swa_jit_decode_args *args, uint32_t token);
@@ -30,7 +31,7 @@ void sj_reference_head(const swa_jit_config *config, const swa_jit_decode_args *
 
 /* All heads of all tokens, spread over num_threads threads (at least 1; fewer when threads cannot be had).
  * out: [num_tokens, num_heads, head_dim]; lse: [num_tokens, num_heads]; both contiguous. */
-void sj_reference_decode(const swa_jit_config *config, const swa_jit_decode_args *args, unsigned num_threads, double *out,
-                         double *lse);
+void sj_reference_decode(const swa_jit_config *config, const swa_jit_decode_args *args, unsigned num_threads,
+                         double *out, double *lse);
 
 #endif

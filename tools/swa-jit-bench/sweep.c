@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sweep.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "memory.h"
+
+enum { BLOCK_SIZE = 64, LEAST_LAUNCHES = 8, MOST_THREADS = 16 };
+
+/* ---- kernels ---- */
+
+typedef struct getting {
+  swa_jit_lib *lib;
+  bench_sweep *sweep;
+  atomic_uint next;
+} getting;
+
+static void get_kernel(swa_jit_lib *lib, bench_kernel *kernel)
+{
+  swa_jit_status status = swa_jit_config_check(&kernel->config, NULL);
+  kernel->state = status == SWA_JIT_UNSUPPORTED ? BENCH_REFUSED : BENCH_FAILED;
+  if (status == SWA_JIT_OK) {
+    status = swa_jit_kernel_get(lib, &kernel->config, &kernel->kernel);
+  }
+  if (status == SWA_JIT_OK) {
+    kernel->state = BENCH_HELD;
+  } else {
+    snprintf(kernel->message, sizeof kernel->message, "%s", swa_jit_message());
+  }
+}
+
+static void *get_kernels(void *data)
+{
+  getting *g = data;
+  for (unsigned at = atomic_fetch_add(&g->next, 1); at < g->sweep->num_kernels; at = atomic_fetch_add(&g->next, 1)) {
+    get_kernel(g->lib, &g->sweep->kernels[at]);
+  }
+  return NULL;
+}
+
+static void get_all(swa_jit_lib *lib, bench_sweep *sweep)
+{
+  getting g = {.lib = lib, .sweep = sweep};
+  pthread_t threads[MOST_THREADS];
+  long online = sysconf(_SC_NPROCESSORS_ONLN);
+  long started = 0;
+  atomic_init(&g.next, 0);
+  while (started < online - 1 && started < MOST_THREADS
+         && pthread_create(&threads[started], NULL, get_kernels, &g) == 0) {
+    started++;
+  }
+  get_kernels(&g); /* this thread has the context: what it gets is loaded into it at once */
+  for (long i = 0; i < started; i++) {
+    pthread_join(threads[i], NULL);
+  }
+}
+
+static void list_kernels(uint32_t arch, bench_sweep *sweep)
+{
+  const bench_options *options = sweep->options;
+  sweep->kernels = sj_memory_get((size_t)options->head_groups.count * options->kv_tiles.count, sizeof *sweep->kernels);
+  for (uint32_t group = 0; group < options->head_groups.count; group++) {
+    for (uint32_t tile = 0; tile < options->kv_tiles.count; tile++) {
+      swa_jit_config *config = &sweep->kernels[sweep->num_kernels++].config;
+      swa_jit_config_init(config);
+      config->arch = arch;
+      config->head_dim = (uint32_t)options->head_dim;
+      config->window_size = (uint32_t)options->window_size;
+      config->head_group = options->head_groups.values[group];
+      config->kv_tile = options->kv_tiles.values[tile];
+    }
+  }
+}
+
+bool bench_sweep_prepare(sj_device *device, swa_jit_lib *lib, uint32_t arch, const bench_options *options,
+                         bench_sweep *sweep_out)
+{
+  uint32_t num_held = 0;
+  bool sound = true;
+  memset(sweep_out, 0, sizeof *sweep_out);
+  sweep_out->device = device;
+  sweep_out->options = options;
+  sweep_out->arch = swa_jit_arch_name(arch);
+  list_kernels(arch, sweep_out);
+  get_all(lib, sweep_out);
+  for (uint32_t i = 0; i < sweep_out->num_kernels; i++) {
+    num_held += sweep_out->kernels[i].state == BENCH_HELD;
+    sound = sound && sweep_out->kernels[i].state != BENCH_FAILED;
+  }
+  return sound && num_held > 0;
+}
+
+void bench_sweep_finish(bench_sweep *sweep)
+{
+  for (uint32_t i = 0; i < sweep->num_points; i++) {
+    free(sweep->points[i].us_ours);
+  }
+  free(sweep->points);
+  free(sweep->kernels);
+  memset(sweep, 0, sizeof *sweep);
+}
+
+const bench_kernel *bench_sweep_best(const bench_sweep *sweep, const bench_point *point, uint32_t head_group,
+                                     double *us_out)
+{
+  const bench_kernel *best = NULL;
+  for (uint32_t i = 0; i < sweep->num_kernels; i++) {
+    const bench_kernel *kernel = &sweep->kernels[i];
+    if (kernel->state == BENCH_HELD && (head_group == 0 || kernel->config.head_group == head_group)
+        && (best == NULL || point->us_ours[i] < *us_out)) {
+      best = kernel;
+      *us_out = point->us_ours[i];
+    }
+  }
+  return best;
+}
+
+/* ---- launches ---- */
+
+/* What a launch needs besides its number. */
+typedef struct launching {
+  sj_device *device;
+  const bench_tensors *tensors;
+  const bench_kernels *own;
+  const swa_jit_kernel *kernel;
+  uint32_t floor; /* index */
+  uint32_t num_tokens;
+  uint32_t num_sets;
+  bool lse;
+} launching;
+
+static const void *pointer_to(sj_address address)
+{
+  return (const void *)(uintptr_t)address;
+}
+
+void bench_sweep_args(const bench_tensors *tensors, uint32_t num_tokens, uint32_t set, bool lse,
+                      swa_jit_decode_args *args_out)
+{
+  bench_set addresses = bench_tensors_set(tensors, num_tokens, set);
+  swa_jit_decode_args_init(args_out);
+  args_out->num_tokens = num_tokens;
+  args_out->num_heads = tensors->num_heads;
+  args_out->block_size = tensors->num_slots % BLOCK_SIZE == 0 ? BLOCK_SIZE : 1;
+  args_out->num_blocks = tensors->num_slots / args_out->block_size;
+  args_out->q = pointer_to(addresses.q);
+  args_out->kv = pointer_to(tensors->kv);
+  args_out->inv_scale = pointer_to(tensors->inv_scale);
+  args_out->indices = pointer_to(addresses.indices);
+  args_out->lens = pointer_to(tensors->lens);
+  args_out->out = (void *)(uintptr_t)addresses.out;
+  args_out->lse = lse ? (float *)(uintptr_t)addresses.lse : NULL;
+  args_out->scale = (float)(1.0 / sqrt(tensors->head_dim));
+}
+
+static bool launch_ours(void *data, unsigned launch_index, sj_stream stream, char *message, size_t message_size)
+{
+  const launching *l = data;
+  swa_jit_decode_args args;
+  bench_sweep_args(l->tensors, l->num_tokens, launch_index % l->num_sets, l->lse, &args);
+  if (swa_jit_decode(l->kernel, &args, stream) != SWA_JIT_OK) {
+    snprintf(message, message_size, "%s", swa_jit_message());
+    return false;
+  }
+  return true;
+}
+
+static bool launch_floor(void *data, unsigned launch_index, sj_stream stream, char *message, size_t message_size)
+{
+  const launching *l = data;
+  const bench_floor *floor = &l->own->floors[l->floor];
+  uint32_t group = bench_floor_groups[l->floor];
+  uint32_t num_heads = l->tensors->num_heads;
+  sj_address kv = l->tensors->kv;
+  bench_set set = bench_tensors_set(l->tensors, l->num_tokens, launch_index % l->num_sets);
+  const unsigned grid[3] = {(num_heads + group - 1) / group, l->num_tokens, 1};
+  void *params[] = {&set.q, &kv, &set.indices, &set.out, &num_heads};
+  if (!sj_function_launch(l->device, floor->function, grid, BENCH_THREADS, floor->shared_bytes, stream, params)) {
+    snprintf(message, message_size, "floor: %s", l->device->message);
+    return false;
+  }
+  return true;
+}
+
+/* Copies half the traffic, so that bytes read and written together are as many; wraps within q and out. */
+static bool launch_copy(void *data, unsigned launch_index, sj_stream stream, char *message, size_t message_size)
+{
+  const launching *l = data;
+  uint64_t bytes = bench_tensors_traffic(l->tensors, l->num_tokens) / 2 & ~(uint64_t)15;
+  uint64_t places = l->tensors->q_bytes > bytes ? l->tensors->q_bytes / bytes : 1;
+  uint64_t at = launch_index % places * bytes;
+  bytes = bytes > l->tensors->q_bytes ? l->tensors->q_bytes : bytes;
+  if (!bench_kernels_copy(l->device, l->own, l->tensors->q + at, l->tensors->out + at, bytes, stream)) {
+    snprintf(message, message_size, "copy: %s", l->device->message);
+    return false;
+  }
+  return true;
+}
+
+/* ---- measurement ---- */
+
+static bool measure_floors(bench_point *point, launching *l, unsigned num_launches, bench_timing *timing)
+{
+  point->us_floor = INFINITY;
+  for (uint32_t i = 0; i < BENCH_NUM_FLOORS; i++) {
+    double us = 0.0;
+    l->floor = i;
+    if (l->own->floors[i].function == NULL) {
+      continue;
+    }
+    if (!bench_timing_graph(timing, launch_floor, l, num_launches, &us)) {
+      return false;
+    }
+    if (us < point->us_floor) {
+      point->us_floor = us;
+      point->floor_group = bench_floor_groups[i];
+    }
+  }
+  return true;
+}
+
+static bool measure_point(bench_sweep *sweep, bench_point *point, launching *l, bench_timing *timing)
+{
+  unsigned num_launches = l->num_sets > LEAST_LAUNCHES ? l->num_sets : LEAST_LAUNCHES;
+  if (!bench_timing_graph(timing, launch_copy, l, num_launches, &point->us_copy)
+      || !measure_floors(point, l, num_launches, timing)) {
+    return false;
+  }
+  for (uint32_t i = 0; i < sweep->num_kernels; i++) {
+    l->kernel = sweep->kernels[i].kernel;
+    if (sweep->kernels[i].state == BENCH_HELD
+        && !bench_timing_graph(timing, launch_ours, l, num_launches, &point->us_ours[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool bench_sweep_measure(bench_sweep *sweep, const bench_kernels *own, const bench_tensors *tensors,
+                         bench_timing *timing)
+{
+  const bench_list *tokens = &sweep->options->tokens;
+  sweep->points = sj_memory_get(tokens->count, sizeof *sweep->points);
+  for (uint32_t i = 0; i < tokens->count; i++) {
+    bench_point *point = &sweep->points[sweep->num_points++];
+    point->num_tokens = tokens->values[i];
+    point->traffic = bench_tensors_traffic(tensors, point->num_tokens);
+    point->us_ours = sj_memory_get(sweep->num_kernels, sizeof *point->us_ours);
+    launching l = {.device = sweep->device,
+                   .tensors = tensors,
+                   .own = own,
+                   .num_tokens = point->num_tokens,
+                   .num_sets = bench_tensors_num_sets(tensors, point->num_tokens),
+                   .lse = sweep->options->lse};
+    if (!measure_point(sweep, point, &l, timing)) {
+      return false;
+    }
+  }
+  return true;
+}

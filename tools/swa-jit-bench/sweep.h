@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All times on the device: for each number of tokens a copy, the floors and every kernel. */
+#ifndef BENCH_SWEEP_H
+#define BENCH_SWEEP_H
+
+#include "kernels.h"
+#include "options.h"
+#include "swa_jit/swa_jit.h"
+#include "tensors.h"
+#include "timing.h"
+
+typedef enum bench_state { BENCH_HELD, BENCH_REFUSED /* does not fit the architecture */, BENCH_FAILED } bench_state;
+
+typedef struct bench_kernel {
+  swa_jit_config config;
+  const swa_jit_kernel *kernel;
+  bench_state state;
+  char message[600]; /* why it is not held */
+} bench_kernel;
+
+typedef struct bench_point { /* a number of tokens */
+  uint32_t num_tokens;
+  uint64_t traffic; /* bytes that a decode must move */
+  double us_copy;   /* of a copy that moves as many */
+  double us_floor;  /* of the best floor */
+  uint32_t floor_group;
+  double *us_ours; /* by kernel; 0 where it is not held */
+} bench_point;
+
+typedef struct bench_sweep {
+  const bench_options *options;
+  sj_device *device;
+  const char *arch;
+  bench_kernel *kernels;
+  uint32_t num_kernels;
+  bench_point *points;
+  uint32_t num_points;
+} bench_sweep;
+
+/* Gets every kernel, several at once. False when one failed or none is held; their messages say why. */
+bool bench_sweep_prepare(sj_device *device, swa_jit_lib *lib, uint32_t arch, const bench_options *options,
+                         bench_sweep *sweep_out);
+/* False: timing->message says why. */
+bool bench_sweep_measure(bench_sweep *sweep, const bench_kernels *own, const bench_tensors *tensors,
+                         bench_timing *timing);
+void bench_sweep_finish(bench_sweep *sweep);
+
+/* The fastest kernel of a point, of one head_group or, for 0, of all; NULL if there is none. */
+const bench_kernel *bench_sweep_best(const bench_sweep *sweep, const bench_point *point, uint32_t head_group,
+                                     double *us_out);
+
+/* Arguments of a decode of one set. */
+void bench_sweep_args(const bench_tensors *tensors, uint32_t num_tokens, uint32_t set, bool lse,
+                      swa_jit_decode_args *args_out);
+
+#endif
