@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The 128-bit digest of the key and of an entry's bytes: XXH3 (the xxHash library, in its canonical byte order). It guards
- * against accidents, not attackers: who may write to the store is the folder's permission's matter. */
+/* The 128-bit digest of the key and of an entry's bytes: XXH3 (the xxHash library, in its canonical byte order). It
+ * guards against accidents, not attackers: who may write to the store is the folder's permission's matter. */
 #ifndef SJ_DIGEST_H
 #define SJ_DIGEST_H
 

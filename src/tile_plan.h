@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a CTA is cut for a configuration: the figures that the template's loops and shared memory are laid out by. Made
- * here once, rendered as named constants, asserted by the template (smem_plan.cuh), used by validation and by launch. */
+ * here once, rendered as named constants, asserted by the template (smem_plan.cuh), used by validation and launch. */
 #ifndef SJ_TILE_PLAN_H
 #define SJ_TILE_PLAN_H
 
@@ -8,12 +8,12 @@
 #include "swa_jit/swa_jit.h"
 
 typedef struct sj_tile_plan {
-  uint32_t exact_softmax;       /* 1: the whole score row is held on chip; 0: online softmax, tile by tile */
+  uint32_t exact_softmax; /* 1: the whole score row is held on chip; 0: online softmax, tile by tile */
   uint32_t num_warps;
-  uint32_t min_ctas_per_sm;     /* for __launch_bounds__: how many CTAs the registers are cut for */
-  uint32_t score_warps_m;       /* scores: warps along heads x warps along positions */
+  uint32_t min_ctas_per_sm; /* for __launch_bounds__: how many CTAs the registers are cut for */
+  uint32_t score_warps_m;   /* scores: warps along heads x warps along positions */
   uint32_t score_warps_n;
-  uint32_t value_warps_m;       /* values: warps along heads x warps along head_dim */
+  uint32_t value_warps_m; /* values: warps along heads x warps along head_dim */
   uint32_t value_warps_n;
   uint32_t pass_heads;          /* heads that share one sweep over the window (<= head_group, a multiple of 16 or 8) */
   uint32_t num_stages;          /* tiles of KV rows that shared memory holds */

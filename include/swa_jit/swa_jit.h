@@ -100,21 +100,23 @@ enum {
 };
 
 typedef struct swa_jit_options {
-  uint32_t size;       /* sizeof(swa_jit_options) */
-  uint32_t flags;      /* SWA_JIT_FLAG_..., or-ed; default 0 */
-  uint32_t log_level;  /* swa_jit_log_level; default SWA_JIT_LOG_INFO */
-  uint32_t lock_wait_ms; /* longest wait for another process that compiles the same key; 0: 60,000 ms */
-  swa_jit_log_fn log;  /* NULL: silence */
-  void *log_data;      /* handed to log */
-  const char *cache_dir;   /* the store's folder. SWA_JIT_CACHE_DIR, else $XDG_CACHE_HOME/swa-jit, else ~/.cache/swa-jit */
+  uint32_t size;           /* sizeof(swa_jit_options) */
+  uint32_t flags;          /* SWA_JIT_FLAG_..., or-ed; default 0 */
+  uint32_t log_level;      /* swa_jit_log_level; default SWA_JIT_LOG_INFO */
+  uint32_t lock_wait_ms;   /* longest wait for another process that compiles the same key; 0: 60,000 ms */
+  swa_jit_log_fn log;      /* NULL: silence */
+  void *log_data;          /* handed to log */
+  const char *cache_dir;   /* the store's folder. SWA_JIT_CACHE_DIR, else swa-jit below XDG_CACHE_HOME or ~/.cache */
   const char *nvrtc_path;  /* libnvrtc to open, and no other. SWA_JIT_NVRTC, else a search */
   const char *cuda_path;   /* libcuda to open, and no other. SWA_JIT_CUDA, else a search */
-  const char *dump_dir;    /* existing folder for each compile's source, PTX, cubin and log. SWA_JIT_DUMP_DIR, else none */
-  const char *record_path; /* file to which each new configuration asked for is appended. SWA_JIT_RECORD, else none */
+  const char *dump_dir;    /* existing folder for each compile's source, PTX, cubin and log. SWA_JIT_DUMP_DIR */
+  const char *record_path; /* file to which each new configuration asked for is appended. SWA_JIT_RECORD */
 } swa_jit_options;
 
-#define SWA_JIT_OPTIONS_INIT \
-  { sizeof(swa_jit_options), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+#define SWA_JIT_OPTIONS_INIT                                                                                           \
+  {                                                                                                                    \
+    sizeof(swa_jit_options), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL                                         \
+  }
 
 /* Fills *options with the defaults above. Thread-safety: any thread. */
 SWA_JIT_API void swa_jit_options_init(swa_jit_options *options);
@@ -133,7 +135,7 @@ typedef enum swa_jit_arch {
 } swa_jit_arch;
 
 typedef enum swa_jit_kv_format {
-  SWA_JIT_KV_E4M3_SLOT = 0 /* head_dim e4m3 bytes a slot, one scale a slot in inv_scale; OCP 8-bit floating point, 2023 */
+  SWA_JIT_KV_E4M3_SLOT = 0 /* head_dim bytes a slot, OCP 8-bit floating point (2023); a scale a slot in inv_scale */
 } swa_jit_kv_format;
 
 typedef enum swa_jit_int_type { SWA_JIT_INT32 = 0, SWA_JIT_INT64 = 1 } swa_jit_int_type;
@@ -153,8 +155,10 @@ typedef struct swa_jit_config {
   uint32_t lse;         /* 1: the kernel can write LSE (a NULL lse still writes none); 0: it cannot; default 1 */
 } swa_jit_config;
 
-#define SWA_JIT_CONFIG_INIT \
-  { sizeof(swa_jit_config), SWA_JIT_ARCH_SM_100A, 512, 16, 16, 128, 0, 0, 0, 0, 1 }
+#define SWA_JIT_CONFIG_INIT                                                                                            \
+  {                                                                                                                    \
+    sizeof(swa_jit_config), SWA_JIT_ARCH_SM_100A, 512, 16, 16, 128, 0, 0, 0, 0, 1                                      \
+  }
 
 /* Fills *config with the defaults above. Thread-safety: any thread. */
 SWA_JIT_API void swa_jit_config_init(swa_jit_config *config);
@@ -217,26 +221,28 @@ typedef enum swa_jit_origin {
 } swa_jit_origin;
 
 typedef struct swa_jit_kernel_info {
-  uint32_t size;                 /* sizeof(swa_jit_kernel_info) */
-  uint32_t arch;                 /* swa_jit_arch, never NATIVE */
-  uint32_t origin;               /* swa_jit_origin: how this library object first got it */
-  uint32_t store_status;         /* swa_jit_status of the write to the store; OK also when none was due */
-  uint32_t num_threads;          /* threads of a CTA */
-  uint32_t shared_memory_bytes;  /* dynamic shared memory of a CTA */
-  uint32_t num_registers;        /* per thread, as ptxas reports it */
-  uint32_t spill_store_bytes;    /* per thread, as ptxas reports it */
-  uint32_t spill_load_bytes;     /* per thread, as ptxas reports it */
-  uint32_t nvrtc_version;        /* of the compiler that made the cubin: major * 1000 + minor * 10 */
+  uint32_t size;                /* sizeof(swa_jit_kernel_info) */
+  uint32_t arch;                /* swa_jit_arch, never NATIVE */
+  uint32_t origin;              /* swa_jit_origin: how this library object first got it */
+  uint32_t store_status;        /* swa_jit_status of the write to the store; OK also when none was due */
+  uint32_t num_threads;         /* threads of a CTA */
+  uint32_t shared_memory_bytes; /* dynamic shared memory of a CTA */
+  uint32_t num_registers;       /* per thread, as ptxas reports it */
+  uint32_t spill_store_bytes;   /* per thread, as ptxas reports it */
+  uint32_t spill_load_bytes;    /* per thread, as ptxas reports it */
+  uint32_t nvrtc_version;       /* of the compiler that made the cubin: major * 1000 + minor * 10 */
   uint64_t cubin_bytes;
-  uint64_t compile_ns;           /* the compile's wall time, by whoever made it */
-  uint64_t get_ns;               /* wall time of the call that first got it, waits included */
-  const char *file_name;         /* the entry's name in the store */
-  const char *key_text;          /* the key, one name=value a line */
-  const char *miss_reason;       /* why the store had no entry; "" for a hit */
+  uint64_t compile_ns;     /* the compile's wall time, by whoever made it */
+  uint64_t get_ns;         /* wall time of the call that first got it, waits included */
+  const char *file_name;   /* the entry's name in the store */
+  const char *key_text;    /* the key, one name=value a line */
+  const char *miss_reason; /* why the store had no entry; "" for a hit */
 } swa_jit_kernel_info;
 
-#define SWA_JIT_KERNEL_INFO_INIT \
-  { sizeof(swa_jit_kernel_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL }
+#define SWA_JIT_KERNEL_INFO_INIT                                                                                       \
+  {                                                                                                                    \
+    sizeof(swa_jit_kernel_info), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL                                  \
+  }
 
 /* The kernel of a configuration, ready to launch: from memory, else from the store, else compiled. Blocks, for
  * seconds when it compiles; one compile per key however many threads and processes ask. Loads the cubin for every
@@ -267,8 +273,8 @@ SWA_JIT_API swa_jit_status swa_jit_log_text(swa_jit_lib *lib, const swa_jit_conf
 
 /* The name of the store's entry of a configuration, and whether the store holds it whole and valid (1) or not (0).
  * Returns: as swa_jit_source. Ownership: the library's. Thread-safety: any thread. */
-SWA_JIT_API swa_jit_status swa_jit_store_has(swa_jit_lib *lib, const swa_jit_config *config,
-                                             const char **file_name_out, uint32_t *held_out);
+SWA_JIT_API swa_jit_status swa_jit_store_has(swa_jit_lib *lib, const swa_jit_config *config, const char **file_name_out,
+                                             uint32_t *held_out);
 
 /* ---- 8. Decode -------------------------------------------------------------------------------------------
  * For token t and head h, with len = min(max(lens[t], 0), window_size), over positions j < len whose
@@ -286,38 +292,41 @@ SWA_JIT_API swa_jit_status swa_jit_store_has(swa_jit_lib *lib, const swa_jit_con
 typedef struct CUstream_st *swa_jit_stream; /* the same type as CUstream and cudaStream_t */
 
 typedef struct swa_jit_decode_args {
-  uint32_t size;              /* sizeof(swa_jit_decode_args) */
-  uint32_t num_tokens;        /* T, 0 to 2^31 - 1; 0 launches nothing */
-  uint32_t num_heads;         /* H, 1 to 65,535 * head_group; need not divide by head_group */
-  uint32_t block_size;        /* slots of a block, >= 1 */
-  uint64_t num_blocks;        /* num_blocks * block_size <= 2^31 - 1 */
-  const void *q;              /* bf16 [T, H, head_dim], 16-byte aligned */
-  int64_t q_token_stride;     /* elements, a positive multiple of 8; 0: H * head_dim */
-  int64_t q_head_stride;      /* elements, a multiple of 8, >= head_dim; 0: head_dim */
-  const void *kv;             /* bytes [num_blocks, block_size, head_dim], 16-byte aligned; NULL if num_blocks is 0 */
-  int64_t block_stride_bytes; /* a multiple of 16, room for the block's rows; 0: block_size * slot_stride_bytes */
-  int64_t slot_stride_bytes;  /* a multiple of 16, >= head_dim; 0: head_dim */
-  const void *inv_scale;      /* float32 or bf16 [num_blocks * block_size], aligned to its type; indexed by slot */
-  const void *indices;        /* int32 or int64 [T, window_size], aligned to its type; a row is read up to len only */
+  uint32_t size;                /* sizeof(swa_jit_decode_args) */
+  uint32_t num_tokens;          /* T, 0 to 2^31 - 1; 0 launches nothing */
+  uint32_t num_heads;           /* H, 1 to 65,535 * head_group; need not divide by head_group */
+  uint32_t block_size;          /* slots of a block, >= 1 */
+  uint64_t num_blocks;          /* num_blocks * block_size <= 2^31 - 1 */
+  const void *q;                /* bf16 [T, H, head_dim], 16-byte aligned */
+  int64_t q_token_stride;       /* elements, a positive multiple of 8; 0: H * head_dim */
+  int64_t q_head_stride;        /* elements, a multiple of 8, >= head_dim; 0: head_dim */
+  const void *kv;               /* bytes [num_blocks, block_size, head_dim], 16-byte aligned; NULL if num_blocks is 0 */
+  int64_t block_stride_bytes;   /* a multiple of 16, room for the block's rows; 0: block_size * slot_stride_bytes */
+  int64_t slot_stride_bytes;    /* a multiple of 16, >= head_dim; 0: head_dim */
+  const void *inv_scale;        /* float32 or bf16 [num_blocks * block_size], aligned to its type; indexed by slot */
+  const void *indices;          /* int32 or int64 [T, window_size], aligned to its type; a row is read up to len only */
   int64_t indices_token_stride; /* elements, >= 1; 0: window_size */
-  const void *lens;           /* int32 or int64 [T], aligned to its type */
-  void *out;                  /* bf16 [T, H, head_dim], 16-byte aligned; rows must not overlap */
-  int64_t out_token_stride;   /* elements, a multiple of 8, >= head_dim; 0: H * head_dim */
-  int64_t out_head_stride;    /* elements, a multiple of 8, >= head_dim; 0: head_dim */
-  float *lse;                 /* float32 [T, H], natural logarithm; NULL: not written */
-  int64_t lse_token_stride;   /* elements, >= H; 0: H. A token's heads are contiguous */
-  float scale;                /* softmax scale, any float; the usual one is 1 / sqrt(head_dim) */
-  uint32_t reserved;          /* 0 */
+  const void *lens;             /* int32 or int64 [T], aligned to its type */
+  void *out;                    /* bf16 [T, H, head_dim], 16-byte aligned; rows must not overlap */
+  int64_t out_token_stride;     /* elements, a multiple of 8, >= head_dim; 0: H * head_dim */
+  int64_t out_head_stride;      /* elements, a multiple of 8, >= head_dim; 0: head_dim */
+  float *lse;                   /* float32 [T, H], natural logarithm; NULL: not written */
+  int64_t lse_token_stride;     /* elements, >= H; 0: H. A token's heads are contiguous */
+  float scale;                  /* softmax scale, any float; the usual one is 1 / sqrt(head_dim) */
+  uint32_t reserved;            /* 0 */
 } swa_jit_decode_args;
 
-#define SWA_JIT_DECODE_ARGS_INIT                                                                                  \
-  { sizeof(swa_jit_decode_args), 0, 0, 1, 0, NULL, 0, 0, NULL, 0, 0, NULL, NULL, 0, NULL, NULL, 0, 0, NULL, 0, 1.0f, 0 }
+#define SWA_JIT_DECODE_ARGS_INIT                                                                                       \
+  {                                                                                                                    \
+    sizeof(swa_jit_decode_args), 0, 0, 1, 0, NULL, 0, 0, NULL, 0, 0, NULL, NULL, 0, NULL, NULL, 0, 0, NULL, 0, 1.0f, 0 \
+  }
 
 /* Fills *args with zeros, block_size 1 and scale 1. Thread-safety: any thread. */
 SWA_JIT_API void swa_jit_decode_args_init(swa_jit_decode_args *args);
 
 /* Launches one decode step on stream (NULL: the current context's default stream) and returns. Checks the host side
- * (pointers, alignment, strides); contents are not read. No allocation, lock, system call or synchronisation of its own.
+ * (pointers, alignment, strides); contents are not read. No allocation, lock, system call or synchronisation of its
+ * own.
  * Returns: OK; INVALID; NEWER; UNSUPPORTED (lse given to a kernel without LSE); WRONG_DEVICE; CUDA_ERROR.
  * Thread-safety: any thread. */
 SWA_JIT_API swa_jit_status swa_jit_decode(const swa_jit_kernel *kernel, const swa_jit_decode_args *args,
@@ -326,25 +335,28 @@ SWA_JIT_API swa_jit_status swa_jit_decode(const swa_jit_kernel *kernel, const sw
 /* ---- 9. Statistics --------------------------------------------------------------------------------------- */
 
 typedef struct swa_jit_stats {
-  uint32_t size;                  /* sizeof(swa_jit_stats) */
-  uint32_t reserved;              /* 0 */
-  uint64_t store_hits;            /* entries read, verified and used */
-  uint64_t store_misses;          /* looked for and not there, or not usable */
-  uint64_t store_set_aside;       /* entries that failed verification and were renamed */
-  uint64_t store_writes;          /* entries published */
-  uint64_t store_write_failures;  /* a kernel was returned but could not be kept */
+  uint32_t size;                 /* sizeof(swa_jit_stats) */
+  uint32_t reserved;             /* 0 */
+  uint64_t store_hits;           /* entries read, verified and used */
+  uint64_t store_misses;         /* looked for and not there, or not usable */
+  uint64_t store_set_aside;      /* entries that failed verification and were renamed */
+  uint64_t store_writes;         /* entries published */
+  uint64_t store_write_failures; /* a kernel was returned but could not be kept */
   uint64_t store_bytes_read;
   uint64_t store_bytes_written;
-  uint64_t lock_waits;            /* times another process held the key's lock */
-  uint64_t lock_failures;         /* locks that could not be had: possibly a duplicate compile */
-  uint64_t compiles;              /* successful compiles */
+  uint64_t lock_waits;    /* times another process held the key's lock */
+  uint64_t lock_failures; /* locks that could not be had: possibly a duplicate compile */
+  uint64_t compiles;      /* successful compiles */
   uint64_t compile_failures;
-  uint64_t compile_ns;            /* wall time of all compiles */
-  uint64_t loads;                 /* cubins loaded by the driver */
+  uint64_t compile_ns; /* wall time of all compiles */
+  uint64_t loads;      /* cubins loaded by the driver */
   uint64_t load_ns;
 } swa_jit_stats;
 
-#define SWA_JIT_STATS_INIT { sizeof(swa_jit_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define SWA_JIT_STATS_INIT                                                                                             \
+  {                                                                                                                    \
+    sizeof(swa_jit_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                 \
+  }
 
 /* A snapshot of the counters of a library object; each counter is exact, the set need not be of one instant.
  * Returns: OK; INVALID; NEWER. Thread-safety: any thread. */
