@@ -71,7 +71,19 @@ static decode_result run_trial(gpu *g, trial *t, decode_verdict *verdict)
   return status == SWA_JIT_OK ? read_and_judge(g, t, verdict) : fail(verdict, g->message);
 }
 
-/* The first 8 heads of a token are the same bits whatever the number of heads beside them. */
+static bool same_head(const trial *a, const trial *b, uint32_t token, uint32_t head)
+{
+  const uint16_t *out_a = (const uint16_t *)a->data.args.out + decode_data_out_offset(&a->data, token, head);
+  const uint16_t *out_b = (const uint16_t *)b->data.args.out + decode_data_out_offset(&b->data, token, head);
+  uint32_t lse_a;
+  uint32_t lse_b;
+
+  memcpy(&lse_a, a->data.args.lse + decode_data_lse_offset(&a->data, token, head), sizeof lse_a);
+  memcpy(&lse_b, b->data.args.lse + decode_data_lse_offset(&b->data, token, head), sizeof lse_b);
+  return memcmp(out_a, out_b, 2 * (size_t)a->data.which.head_dim) == 0 && lse_a == lse_b;
+}
+
+/* The first heads of a token are the same bits whatever the number of heads beside them. */
 static decode_result compare_first_heads(gpu *g, trial *many, uint32_t num_heads, decode_verdict *verdict)
 {
   trial few;
@@ -88,12 +100,7 @@ static decode_result compare_first_heads(gpu *g, trial *many, uint32_t num_heads
   result = run_trial(g, &few, verdict);
   for (uint32_t token = 0; token < which.num_tokens && result == DECODE_PASSED; token++) {
     for (uint32_t head = 0; head < compared; head++) {
-      const uint16_t *a = (const uint16_t *)many->data.args.out + decode_data_out_offset(&many->data, token, head);
-      const uint16_t *b = (const uint16_t *)few.data.args.out + decode_data_out_offset(&few.data, token, head);
-      const float *lse_a = many->data.args.lse + decode_data_lse_offset(&many->data, token, head);
-      const float *lse_b = few.data.args.lse + decode_data_lse_offset(&few.data, token, head);
-
-      if (memcmp(a, b, 2 * (size_t)which.head_dim) != 0 || memcmp(lse_a, lse_b, sizeof *lse_a) != 0) {
+      if (!same_head(many, &few, token, head)) {
         result = fail(verdict, "a head has other bits when other heads are beside it");
       }
     }

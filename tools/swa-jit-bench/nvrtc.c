@@ -8,7 +8,7 @@
 
 #include "memory.h"
 
-typedef struct _nvrtcProgram *program;
+typedef struct program_handle *program; /* nvrtcProgram */
 
 typedef struct nvrtc {
   const char *(*get_error_string)(int result);
