@@ -1,1 +1,103 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Gather: slots to row addresses and masks, rows into shared memory. Row l of a warp is position l * num_warps + warp of the
+ * span, so that one index load by its lanes serves 32 rows and tiles fill in order. Masked rows are filled with zeros.
+ */
+#ifndef SWA_GATHER_CUH
+#define SWA_GATHER_CUH
+
+#include "kv/e4m3_slot.cuh"
+#include "plan.cuh"
+#include "ptx/cp_async.cuh"
+#include "ptx/load_store.cuh"
+#include "ptx/mbarrier.cuh"
+#include "smem_plan.cuh"
+
+namespace swa
+{
+constexpr unsigned row_units = copied_row_bytes / 16;
+constexpr unsigned lanes_per_row = row_units <= 4 ? 4 : row_units <= 8 ? 8 : row_units <= 16 ? 16 : 32;
+constexpr unsigned rows_per_copy = warp_size / lanes_per_row;
+constexpr unsigned warp_tile_rows = kv_tile / num_warps;
+constexpr unsigned round_positions = warp_size * num_warps;
+
+/* Copies `positions` rows, from position `first` on, to shared rows `shared_row` and up (both whole tiles), and makes
+ * one arrival a tile on its barrier. slot: of position first + lane * num_warps + warp, loaded ahead. */
+template <unsigned positions>
+__device__ __forceinline__ void gather_rows(const swa_params &params, smem_plan &smem, unsigned slot,
+                                            unsigned shared_row)
+{
+  static_assert(positions <= round_positions && positions % kv_tile == 0, "at most 32 rows a warp, whole tiles");
+  constexpr unsigned warp_rows = positions / num_warps;
+  unsigned warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
+  bool is_masked = slot == masked_slot;
+  long long offset = is_masked ? -1 : slot_offset(params, slot);
+  float scale = is_masked || lane >= warp_rows ? 0.0f : kv::slot_scale(params.inv_scale, slot);
+  unsigned row_in_copy = lane / lanes_per_row, unit = lane % lanes_per_row;
+
+#pragma unroll
+  for (unsigned copied = 0; copied < warp_rows; copied += rows_per_copy) {
+    unsigned row = copied + row_in_copy;
+    long long row_offset = __shfl_sync(0xffffffffu, offset, row % warp_size);
+    if (row < warp_rows && unit < row_units) {
+      bool is_read = row_offset >= 0 && unit * 16 < head_dim;
+      const char *source = static_cast<const char *>(params.kv) + (is_read ? row_offset + unit * 16 : 0);
+      unsigned target = row_unit_offset(shared_row + row * num_warps + warp, unit);
+      ptx::cp_async_16(ptx::shared_address(smem.rows) + target, source, is_read ? 16 : 0);
+    }
+#pragma unroll
+    for (unsigned tile = copied / warp_tile_rows; tile < warp_rows / warp_tile_rows; tile++) {
+      unsigned last_row = (tile + 1) * warp_tile_rows; /* one past the tile's last row of this warp */
+      if (last_row > copied && last_row <= copied + rows_per_copy) {
+        ptx::cp_async_mbarrier_arrive_noinc(ptx::shared_address(&smem.tile_landed[shared_row / kv_tile + tile]));
+      }
+    }
+  }
+
+  if (lane < warp_rows) {
+    unsigned column = shared_row + lane * num_warps + warp;
+    smem.column[column] =
+        column_info{scale, ptx::lg2(fabsf(scale)), is_masked ? -__int_as_float(0x7f800000) : 0.0f, 0.0f};
+  }
+}
+
+/* The slot of this lane's row of a span that begins at position first. */
+__device__ __forceinline__ unsigned load_lane_slot(const swa_params &params, const cta_plan &plan, unsigned first)
+{
+  unsigned warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
+  return load_slot(params, plan, first + lane * num_warps + warp);
+}
+
+__device__ __forceinline__ void init_tile_barriers(smem_plan &smem)
+{
+  for (unsigned stage = threadIdx.x; stage < num_stages; stage += num_threads) {
+    ptx::mbarrier_init(ptx::shared_address(&smem.tile_landed[stage]), num_threads);
+  }
+}
+
+__device__ __forceinline__ void wait_tile(smem_plan &smem, unsigned stage, unsigned parity)
+{
+  while (!ptx::mbarrier_test_wait_parity(ptx::shared_address(&smem.tile_landed[stage]), parity)) {
+  }
+}
+
+/* The whole window, for exact softmax. */
+__device__ __forceinline__ void gather_window(const swa_params &params, const cta_plan &plan, smem_plan &smem)
+{
+  constexpr unsigned whole_rounds = padded_window / round_positions;
+  constexpr unsigned rest = padded_window % round_positions;
+  unsigned slot = load_lane_slot(params, plan, 0);
+  unsigned first = 0;
+#pragma unroll 1
+  for (; first < whole_rounds * round_positions; first += round_positions) {
+    unsigned next_slot = load_lane_slot(params, plan, first + round_positions);
+    gather_rows<round_positions>(params, smem, slot, first);
+    slot = next_slot;
+  }
+  if constexpr (rest != 0) {
+    gather_rows<rest>(params, smem, slot, first);
+  }
+}
+} // namespace swa
+
+#endif

@@ -1,1 +1,74 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Plan: which token and heads this CTA has, how many positions, and where a slot's row lies. */
+#ifndef SWA_PLAN_CUH
+#define SWA_PLAN_CUH
+
+#include "ptx/load_store.cuh"
+#include "swa_config.cuh"
+
+namespace swa
+{
+struct cta_plan {
+  unsigned token;
+  unsigned first_head;
+  unsigned num_heads; /* of this CTA: head_group, less at the end of num_heads */
+  unsigned len;       /* positions, 0 to window_size */
+};
+
+__device__ __forceinline__ cta_plan make_plan(const swa_params &params)
+{
+  cta_plan plan;
+  plan.token = blockIdx.x;
+  plan.first_head = blockIdx.y * head_group;
+  plan.num_heads = min(head_group, params.num_heads - plan.first_head);
+  lens_type len = static_cast<const lens_type *>(params.lens)[plan.token];
+  plan.len = len <= 0 ? 0 : len >= static_cast<lens_type>(window_size) ? window_size : static_cast<unsigned>(len);
+  return plan;
+}
+
+/* Brings the token's row of indices towards the SM while lens is on its way. A prefetch reads nothing: what lies past
+ * len has no effect. */
+__device__ __forceinline__ void prefetch_indices(const swa_params &params, unsigned token)
+{
+  constexpr unsigned line_bytes = 128, line_elems = line_bytes / sizeof(index_type);
+  const index_type *row = static_cast<const index_type *>(params.indices) + token * params.indices_token_stride;
+  for (unsigned line = threadIdx.x; line < window_size / line_elems + 1; line += num_threads) {
+    ptx::prefetch_global_l2(row + min(line * line_elems, window_size - 1));
+  }
+}
+
+constexpr unsigned masked_slot = 0xffffffffu;
+
+/* The slot of a position, or masked_slot. Positions at or past len are not read. */
+__device__ __forceinline__ unsigned load_slot(const swa_params &params, const cta_plan &plan, unsigned position)
+{
+  if (position >= plan.len) {
+    return masked_slot;
+  }
+  const index_type *row = static_cast<const index_type *>(params.indices) + plan.token * params.indices_token_stride;
+  index_type slot = row[position];
+  return slot < 0 || slot >= static_cast<index_type>(params.num_slots) ? masked_slot : static_cast<unsigned>(slot);
+}
+
+/* Where an unmasked slot's row begins, in bytes from kv. */
+__device__ __forceinline__ long long slot_offset(const swa_params &params, unsigned slot)
+{
+  unsigned block = slot / params.block_size;
+  unsigned slot_in_block = slot - block * params.block_size;
+  return block * params.block_stride_bytes + slot_in_block * params.slot_stride_bytes;
+}
+
+__device__ __forceinline__ const char *q_row(const swa_params &params, const cta_plan &plan, unsigned head)
+{
+  return static_cast<const char *>(params.q)
+         + 2 * (plan.token * params.q_token_stride + (plan.first_head + head) * params.q_head_stride);
+}
+
+__device__ __forceinline__ char *out_row(const swa_params &params, const cta_plan &plan, unsigned head)
+{
+  return static_cast<char *>(params.out)
+         + 2 * (plan.token * params.out_token_stride + (plan.first_head + head) * params.out_head_stride);
+}
+} // namespace swa
+
+#endif

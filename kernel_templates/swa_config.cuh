@@ -1,1 +1,88 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The constants that a rendered kernel is specialised by. The renderer writes the first block from the configuration and
+ * from the host's tile plan (src/tile_plan.h says what each figure means); the values here are the seed's, so that every part
+ * also parses by itself. Below them: what follows from the configuration, computed once, and what must hold.
+ */
+#ifndef SWA_CONFIG_CUH
+#define SWA_CONFIG_CUH
+
+#include "swa_params.h"
+
+#ifndef SWA_RENDERED
+namespace swa
+{
+constexpr unsigned head_dim = 512;
+constexpr unsigned head_group = 16;
+constexpr unsigned kv_tile = 16;
+constexpr unsigned window_size = 128;
+using index_type = int;
+using lens_type = int;
+constexpr bool scale_is_bf16 = false;
+constexpr bool with_lse = true;
+constexpr unsigned exact_softmax = 1;
+constexpr unsigned num_warps = 8;
+constexpr unsigned min_ctas_per_sm = 1;
+constexpr unsigned score_warps_m = 1;
+constexpr unsigned score_warps_n = 8;
+constexpr unsigned value_warps_m = 1;
+constexpr unsigned value_warps_n = 8;
+constexpr unsigned pass_heads = 16;
+constexpr unsigned num_stages = 8;
+constexpr unsigned q_stages = 8;
+constexpr unsigned padded_window = 128;
+constexpr unsigned row_bytes = 512;
+constexpr unsigned shared_memory_bytes = 85888;
+} // namespace swa
+#endif
+
+namespace swa
+{
+constexpr unsigned warp_size = 32;
+constexpr unsigned num_threads = num_warps * warp_size;
+
+/* mma.sync m16n8k16: heads x positions x head_dim for the scores, heads x head_dim x positions for the values. */
+constexpr unsigned mma_m = 16;
+constexpr unsigned mma_n = 8;
+constexpr unsigned mma_k = 16;
+
+/* A thread takes 16 consecutive bytes of a KV row at a time: four threads of a quad make a chunk of 64 elements. */
+constexpr unsigned chunk_dims = 64;
+constexpr unsigned num_chunks = (head_dim + chunk_dims - 1) / chunk_dims;
+constexpr unsigned copied_row_bytes = num_chunks * chunk_dims;
+
+/* Positions whose scores are held at once: the whole window, or one tile. */
+constexpr unsigned span_positions = exact_softmax ? padded_window : kv_tile;
+constexpr unsigned num_passes = (head_group + pass_heads - 1) / pass_heads;
+constexpr unsigned pass_rows = (pass_heads + mma_m - 1) / mma_m * mma_m;
+constexpr unsigned stage_rows = num_stages * kv_tile;
+
+constexpr unsigned score_m_tiles = pass_rows / mma_m / score_warps_m;
+constexpr unsigned score_n_tiles = (span_positions / mma_n + score_warps_n - 1) / score_warps_n;
+constexpr unsigned value_m_tiles = pass_rows / mma_m / value_warps_m;
+constexpr unsigned slice_dims = 32; /* of head_dim: what one transposing load of a warp covers */
+constexpr unsigned num_slices = head_dim / slice_dims;
+constexpr unsigned value_slices = (num_slices + value_warps_n - 1) / value_warps_n;
+/* Slices whose sums a warp holds at once: online softmax must hold all of its own. */
+constexpr unsigned batch_slices = !exact_softmax || value_m_tiles * value_slices <= 2 ? value_slices : 1;
+
+/* Q goes through shared memory chunk by chunk: all of it stays, or two chunks take turns. */
+constexpr unsigned q_is_resident = q_stages >= num_chunks;
+constexpr unsigned q_tile_chunk_words = mma_m * chunk_dims / 2;
+
+static_assert(head_dim % slice_dims == 0, "head_dim must be a multiple of 32");
+static_assert(kv_tile % mma_k == 0, "kv_tile must be a multiple of 16");
+static_assert(padded_window % kv_tile == 0 && padded_window >= window_size, "the padded window is whole tiles");
+static_assert(exact_softmax ? num_stages * kv_tile == padded_window : num_stages >= 1, "an exact row holds every tile");
+static_assert(num_warps == score_warps_m * score_warps_n, "every warp makes scores");
+static_assert(num_warps == value_warps_m * value_warps_n, "every warp makes values");
+static_assert(pass_rows % (mma_m * score_warps_m) == 0 && pass_rows % (mma_m * value_warps_m) == 0,
+              "heads divide among warps");
+static_assert(!exact_softmax || num_passes == 1, "exact softmax is one pass");
+static_assert(q_is_resident || (q_stages == 2 && exact_softmax), "online softmax meets Q once a tile");
+static_assert(kv_tile % num_warps == 0, "every warp gathers an equal share of a tile");
+static_assert(row_bytes % 128 == 0 && row_bytes >= copied_row_bytes, "the swizzle works on 128 bytes");
+static_assert(sizeof(swa_params) == 144, "swa_params.h differs from the host's");
+} // namespace swa
+
+#endif

@@ -18,10 +18,13 @@ typedef struct plan_constant {
 #field, offsetof(sj_tile_plan, field)                                                                              \
   }
 static const plan_constant plan_constants[] = {
-    PLAN_CONSTANT(exact_softmax), PLAN_CONSTANT(num_warps),     PLAN_CONSTANT(min_ctas_per_sm),
-    PLAN_CONSTANT(score_warps_m), PLAN_CONSTANT(score_warps_n), PLAN_CONSTANT(value_warps_m),
-    PLAN_CONSTANT(value_warps_n), PLAN_CONSTANT(pass_heads),    PLAN_CONSTANT(num_stages),
-    PLAN_CONSTANT(padded_window), PLAN_CONSTANT(row_bytes),     PLAN_CONSTANT(shared_memory_bytes),
+    PLAN_CONSTANT(exact_softmax),       PLAN_CONSTANT(num_warps),
+    PLAN_CONSTANT(min_ctas_per_sm),     PLAN_CONSTANT(score_warps_m),
+    PLAN_CONSTANT(score_warps_n),       PLAN_CONSTANT(value_warps_m),
+    PLAN_CONSTANT(value_warps_n),       PLAN_CONSTANT(pass_heads),
+    PLAN_CONSTANT(num_stages),          PLAN_CONSTANT(q_stages),
+    PLAN_CONSTANT(padded_window),       PLAN_CONSTANT(row_bytes),
+    PLAN_CONSTANT(shared_memory_bytes),
 };
 enum { NUM_PLAN_CONSTANTS = sizeof plan_constants / sizeof plan_constants[0] };
 _Static_assert(sizeof(sj_tile_plan) == NUM_PLAN_CONSTANTS * sizeof(uint32_t), "a tile plan field is not rendered");

@@ -1,1 +1,300 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The portable family's matrix core: mma.sync with KV fragments widened in registers from the bytes in shared memory, so
+ * that no bf16 copy of a row exists anywhere. Both products use the freedom to permute: the order of head_dim within a sum
+ * (scores) and the order of output columns (values) follow the bytes that one thread gets from one load.
+ */
+#ifndef SWA_MMA_MMA_SYNC_CUH
+#define SWA_MMA_MMA_SYNC_CUH
+
+#include "../gather.cuh"
+#include "../load_q.cuh"
+#include "../ptx/mma_sync.cuh"
+#include "../softmax.cuh"
+
+namespace swa::mma
+{
+/* Where a thread's fragments lie: of its first KV row; of its first head tile, for the first and the last two k-steps of a
+ * chunk. */
+struct score_addresses {
+  unsigned row, q[2];
+};
+
+__device__ __forceinline__ score_addresses make_score_addresses(const smem_plan &smem, const score_warp &w,
+                                                                unsigned shared_row)
+{
+  unsigned rows = ptx::shared_address(smem.rows), row = shared_row + w.first_column + w.g, lane = w.g * 4 + w.q;
+  unsigned q = ptx::shared_address(smem.heads.q) + w.first_row / mma_m * q_tile_bytes;
+  return score_addresses{rows + row_unit_offset(row, w.q),
+                         {q + q_lane_offset(0, lane), q + 2 * q_step_bytes + q_lane_offset(2, lane)}};
+}
+
+/* tiles += Q K^T of one chunk. The thread's 16 bytes of a KV row are elements 16 q on: 4 to a k-step. */
+__device__ __forceinline__ void multiply_chunk(const score_addresses &at, const score_warp &w, unsigned chunk,
+                                               unsigned q_stage, score_tiles &tiles, unsigned &nan_bits)
+{
+  /* Two chunks are 128 bytes, within which the swizzle stays: the odd one's units differ in bit 2. */
+  unsigned row = (at.row ^ chunk % 2 * chunk_dims) + chunk / 2 * 2 * chunk_dims;
+  ptx::words4 bytes[score_n_tiles];
+#pragma unroll
+  for (unsigned n = 0; n < score_n_tiles; n++) {
+    bytes[n] = has_columns(w, n) ? ptx::ld_shared_v4(row + n * mma_n * row_bytes) : ptx::words4{};
+  }
+#pragma unroll
+  for (unsigned step = 0; step < 4; step++) {
+    unsigned b0[score_n_tiles], b1[score_n_tiles];
+#pragma unroll
+    for (unsigned n = 0; n < score_n_tiles; n++) {
+      kv::widen(bytes[n].w[step], b0[n], b1[n]);
+      if constexpr (kv::has_nan_codes_apart) {
+        nan_bits |= kv::nan_codes(bytes[n].w[step]);
+      }
+    }
+#pragma unroll
+    for (unsigned m = 0; m < score_m_tiles; m++) {
+      unsigned source = at.q[step / 2] + q_stage * q_stage_bytes + m * q_tile_bytes + step % 2 * q_step_bytes;
+      ptx::words4 a = ptx::ld_shared_v4(source);
+#pragma unroll
+      for (unsigned n = 0; n < score_n_tiles; n++) {
+        ptx::mma_m16n8k16_f16(tiles.s[m][n], a.w[0], a.w[1], a.w[2], a.w[3], b0[n], b1[n]);
+      }
+    }
+  }
+}
+
+__device__ __forceinline__ void clear_scores(score_tiles &tiles)
+{
+#pragma unroll
+  for (unsigned m = 0; m < score_m_tiles; m++) {
+#pragma unroll
+    for (unsigned n = 0; n < score_n_tiles; n++) {
+#pragma unroll
+      for (unsigned i = 0; i < 4; i++) {
+        tiles.s[m][n][i] = 0.0f;
+      }
+    }
+  }
+}
+
+/* Notes NaN codes, and products that are not finite: the sum of a thread's products is finite only if each is. */
+__device__ __forceinline__ void note_products(smem_plan &smem, const score_tiles &tiles, unsigned nan_bits)
+{
+  float sum = 0.0f;
+#pragma unroll
+  for (unsigned m = 0; m < score_m_tiles; m++) {
+#pragma unroll
+    for (unsigned n = 0; n < score_n_tiles; n++) {
+#pragma unroll
+      for (unsigned i = 0; i < 4; i++) {
+        sum += tiles.s[m][n][i];
+      }
+    }
+  }
+  if (!(fabsf(sum) < __int_as_float(0x7f800000))) {
+    smem.has_wide_q = 1;
+  }
+  if (kv::has_nan_codes_apart && (nan_bits & kv::nan_code_bits) != 0) {
+    smem.has_nan_code = 1;
+  }
+}
+
+/* The raw products of this warp's heads and columns, with all of Q in shared memory. Few tiles make few independent chains
+ * of products: then even and odd chunks have sums of their own. */
+__device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w, unsigned shared_row,
+                                            score_tiles &tiles)
+{
+  constexpr unsigned chains = score_m_tiles * score_n_tiles <= 4 ? 2 : 1;
+  score_addresses at = make_score_addresses(smem, w, shared_row);
+  score_tiles odd;
+  unsigned nan_bits = 0;
+  clear_scores(tiles);
+  clear_scores(odd);
+#pragma unroll(chains == 2 ? 2 : 1)
+  for (unsigned pair = 0; pair < num_chunks / 2; pair++) {
+    multiply_chunk(at, w, 2 * pair, 2 * pair, tiles, nan_bits);
+    multiply_chunk(at, w, 2 * pair + 1, 2 * pair + 1, chains == 2 ? odd : tiles, nan_bits);
+  }
+  if constexpr (num_chunks % 2 != 0) {
+    multiply_chunk(at, w, num_chunks - 1, num_chunks - 1, tiles, nan_bits);
+  }
+#pragma unroll
+  for (unsigned m = 0; chains == 2 && m < score_m_tiles; m++) {
+#pragma unroll
+    for (unsigned n = 0; n < score_n_tiles; n++) {
+#pragma unroll
+      for (unsigned i = 0; i < 4; i++) {
+        tiles.s[m][n][i] += odd.s[m][n][i];
+      }
+    }
+  }
+  note_products(smem, tiles, nan_bits);
+}
+
+/* The same, with Q in two stages that take turns: a chunk is multiplied while the next is on its way. */
+__device__ __forceinline__ void make_scores_streaming_q(const swa_params &params, const cta_plan &plan, smem_plan &smem,
+                                                        const score_warp &w, unsigned first_head, bool is_wide,
+                                                        q_load &load, score_tiles &tiles)
+{
+  score_addresses at = make_score_addresses(smem, w, 0);
+  unsigned nan_bits = 0;
+  clear_scores(tiles);
+#pragma unroll 1
+  for (unsigned chunk = 0; chunk < num_chunks; chunk++) {
+    store_q(smem, chunk % 2, is_wide, load);
+    if (chunk + 1 < num_chunks) {
+      start_q(params, plan, first_head, chunk + 1, load);
+    }
+    __syncthreads();
+    multiply_chunk(at, w, chunk, chunk % 2, tiles, nan_bits);
+  }
+  note_products(smem, tiles, nan_bits);
+}
+
+/* Sums of the values: for each head tile and slice of 32 elements of head_dim, four column tiles. Column tile 2 b + e of a
+ * slice holds elements 16 b + 2 column + e. */
+struct value_tiles {
+  float v[value_m_tiles][batch_slices][4][4];
+};
+
+struct value_warp {
+  unsigned first_row; /* of the pass's heads */
+  unsigned n;         /* index among the warps that share the rows */
+  unsigned lane, g, q;
+};
+
+__device__ __forceinline__ value_warp make_value_warp()
+{
+  unsigned warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
+  value_warp w;
+  w.first_row = warp / value_warps_n * value_m_tiles * mma_m;
+  w.n = warp % value_warps_n;
+  w.lane = lane;
+  w.g = lane / 4;
+  w.q = lane % 4;
+  return w;
+}
+
+/* The slice that is a warp's i-th; at or past num_slices: none. */
+__device__ __forceinline__ unsigned warp_slice(const value_warp &w, unsigned i)
+{
+  return w.n * value_slices + i;
+}
+
+__device__ __forceinline__ void clear_values(value_tiles &tiles)
+{
+#pragma unroll
+  for (unsigned m = 0; m < value_m_tiles; m++) {
+#pragma unroll
+    for (unsigned s = 0; s < batch_slices; s++) {
+#pragma unroll
+      for (unsigned i = 0; i < 16; i++) {
+        tiles.v[m][s][i / 4][i % 4] = 0.0f;
+      }
+    }
+  }
+}
+
+/* Online softmax: the sums so far, brought to the new maximum. */
+__device__ __forceinline__ void correct_values(const smem_plan &smem, const value_warp &w, value_tiles &tiles)
+{
+#pragma unroll
+  for (unsigned m = 0; m < value_m_tiles; m++) {
+    float correction[2] = {smem.row_correction[w.first_row + m * mma_m + w.g],
+                           smem.row_correction[w.first_row + m * mma_m + 8 + w.g]};
+#pragma unroll
+    for (unsigned s = 0; s < batch_slices; s++) {
+#pragma unroll
+      for (unsigned i = 0; i < 16; i++) {
+        tiles.v[m][s][i / 4][i % 4] *= correction[i % 4 / 2];
+      }
+    }
+  }
+}
+
+/* The weights of a warp's heads over the span, as fragments. Few enough stay in registers for all of a warp's slices. */
+constexpr unsigned value_steps = span_positions / mma_k;
+constexpr bool weights_are_held = value_m_tiles * value_steps * 4 <= 64;
+
+struct step_weights {
+  ptx::words4 fragment[value_m_tiles];
+};
+struct held_weights {
+  step_weights step[weights_are_held ? value_steps : 1];
+};
+
+__device__ __forceinline__ step_weights load_weights(const smem_plan &smem, const value_warp &w, unsigned step)
+{
+  step_weights weights;
+#pragma unroll
+  for (unsigned m = 0; m < value_m_tiles; m++) {
+    unsigned row = w.first_row + m * mma_m + w.lane % 16;
+    const unsigned short *first = &smem.heads.weights[row][step * mma_k + w.lane / 16 * 8];
+    weights.fragment[m] = ptx::ldmatrix_x4(ptx::shared_address(first));
+  }
+  return weights;
+}
+
+__device__ __forceinline__ void hold_weights(const smem_plan &smem, const value_warp &w, held_weights &held)
+{
+  if constexpr (weights_are_held) {
+#pragma unroll
+    for (unsigned step = 0; step < value_steps; step++) {
+      held.step[step] = load_weights(smem, w, step);
+    }
+  }
+}
+
+/* tiles += weights V of one k-step and slice: 16 positions x 32 elements. */
+__device__ __forceinline__ void multiply_slice(const step_weights &weights, const ptx::words4 &bytes, unsigned s,
+                                               value_tiles &tiles)
+{
+#pragma unroll
+  for (unsigned b = 0; b < 2; b++) {
+    unsigned even0, even1, odd0, odd1;
+    kv::widen(ptx::prmt<0x3120>(bytes.w[2 * b]), even0, odd0);
+    kv::widen(ptx::prmt<0x3120>(bytes.w[2 * b + 1]), even1, odd1);
+#pragma unroll
+    for (unsigned m = 0; m < value_m_tiles; m++) {
+      const ptx::words4 &a = weights.fragment[m];
+      ptx::mma_m16n8k16_f16(tiles.v[m][s][2 * b], a.w[0], a.w[1], a.w[2], a.w[3], even0, even1);
+      ptx::mma_m16n8k16_f16(tiles.v[m][s][2 * b + 1], a.w[0], a.w[1], a.w[2], a.w[3], odd0, odd1);
+    }
+  }
+}
+
+/* tiles += weights V over the first `positions` positions of the span, for the slices from warp_slice(w, batch) on. */
+__device__ __forceinline__ void add_values(const smem_plan &smem, const value_warp &w, unsigned shared_row,
+                                           unsigned positions, unsigned batch, const held_weights &held,
+                                           value_tiles &tiles)
+{
+  unsigned num_steps = (positions + mma_k - 1) / mma_k;
+  unsigned row = shared_row + w.lane % 16, rows = ptx::shared_address(smem.rows);
+  unsigned source[batch_slices];
+#pragma unroll
+  for (unsigned s = 0; s < batch_slices; s++) {
+    source[s] = rows + row_unit_offset(row, warp_slice(w, batch + s) * 2 + w.lane / 16);
+  }
+  auto add_step = [&](unsigned step, const step_weights &weights) {
+#pragma unroll
+    for (unsigned s = 0; s < batch_slices; s++) {
+      if (num_slices % value_warps_n == 0 || warp_slice(w, batch + s) < num_slices) {
+        multiply_slice(weights, ptx::ldmatrix_x4_trans(source[s] + step * mma_k * row_bytes), s, tiles);
+      }
+    }
+  };
+  if constexpr (weights_are_held) {
+    /* All steps: rows past the last position are zeros, and a branch at each step would keep loads behind it. */
+#pragma unroll
+    for (unsigned step = 0; step < value_steps; step++) {
+      add_step(step, held.step[step]);
+    }
+  } else {
+#pragma unroll 4
+    for (unsigned step = 0; step < num_steps; step++) {
+      add_step(step, load_weights(smem, w, step));
+    }
+  }
+}
+} // namespace swa::mma
+
+#endif

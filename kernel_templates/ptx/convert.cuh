@@ -1,1 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Conversions and elementary functions. PTX ISA 8.x, sections prmt, mul (f16x2), cvt, ex2, lg2. */
+#ifndef SWA_PTX_CONVERT_CUH
+#define SWA_PTX_CONVERT_CUH
+
+namespace swa::ptx
+{
+/* Four bytes chosen from value by the selector's nibbles; a nibble with bit 3 set repeats its byte's sign. */
+template <unsigned selector>
+__device__ __forceinline__ unsigned prmt(unsigned value)
+{
+  unsigned r;
+  asm("prmt.b32 %0, %1, 0, %2;" : "=r"(r) : "r"(value), "n"(selector));
+  return r;
+}
+
+__device__ __forceinline__ unsigned mul_f16x2(unsigned a, unsigned b)
+{
+  unsigned r;
+  asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+  return r;
+}
+
+#if __CUDA_ARCH__ >= 890
+/* Two e4m3 bytes, exactly; NaN codes become NaN. */
+__device__ __forceinline__ unsigned cvt_f16x2_e4m3x2(unsigned short pair)
+{
+  unsigned r;
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(r) : "h"(pair));
+  return r;
+}
+#endif
+
+/* Two floats rounded to nearest even; low comes first in memory. */
+__device__ __forceinline__ unsigned cvt_f16x2(float low, float high)
+{
+  unsigned r;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+  return r;
+}
+
+__device__ __forceinline__ unsigned cvt_bf16x2(float low, float high)
+{
+  unsigned r;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
+  return r;
+}
+
+__device__ __forceinline__ float ex2(float x)
+{
+  float r;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+
+__device__ __forceinline__ float lg2(float x)
+{
+  float r;
+  asm("lg2.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+} // namespace swa::ptx
+
+#endif

@@ -17,6 +17,7 @@ static const sj_tile_plan plan = {.exact_softmax = 1,
                                   .value_warps_n = 7,
                                   .pass_heads = 16,
                                   .num_stages = 9,
+                                  .q_stages = 4,
                                   .padded_window = 144,
                                   .row_bytes = 528,
                                   .shared_memory_bytes = 65552};

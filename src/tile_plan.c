@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tile_plan.h"
+
+#include <string.h>
+
+#include "status.h"
+
+/* Why these cuts: docs/kernels/mma_sync.md. */
+
+enum {
+  MMA_M = 16,
+  MMA_N = 8,
+  CHUNK_DIMS = 64,        /* of head_dim, see swa_config.cuh */
+  COLUMN_INFO_BYTES = 16, /* see smem_plan.cuh */
+  ROW_PEAKS_BYTES = 8,
+  MAX_EXACT_SCORES = 64,     /* registers a thread gives to the scores of a whole window */
+  MAX_STAGES = 4,            /* of online softmax: more hide nothing more */
+  SYSTEM_SHARED_BYTES = 1024 /* that CUDA keeps of a CTA's share; CUDA C++ programming guide, compute capabilities */
+};
+
+static uint32_t round_up(uint32_t value, uint32_t multiple)
+{
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+static uint32_t divide_up(uint32_t value, uint32_t divisor)
+{
+  return (value + divisor - 1) / divisor;
+}
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+  return a < b ? a : b;
+}
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+  return a > b ? a : b;
+}
+
+/* Mirrors struct smem_plan of kernel_templates/smem_plan.cuh, which asserts that the sizes are equal. */
+static uint32_t shared_bytes(const sj_tile_plan *plan, const swa_jit_config *config)
+{
+  uint32_t stage_rows = plan->num_stages * config->kv_tile;
+  uint32_t pass_rows = round_up(plan->pass_heads, MMA_M);
+  uint32_t span = plan->exact_softmax ? plan->padded_window : config->kv_tile;
+  uint32_t q_bytes = plan->q_stages * pass_rows * CHUNK_DIMS * 2;
+  uint32_t weight_bytes = pass_rows * (span + 8) * 2;
+  uint32_t bytes = stage_rows * plan->row_bytes;
+  bytes += plan->exact_softmax ? larger(q_bytes, weight_bytes) : q_bytes + weight_bytes;
+  bytes = round_up(bytes, 16) + stage_rows * COLUMN_INFO_BYTES;
+  bytes += plan->score_warps_n * pass_rows * (ROW_PEAKS_BYTES + 4);
+  bytes += 3 * pass_rows * 4;
+  bytes = round_up(bytes, 8) + plan->num_stages * 8 + 8;
+  return round_up(bytes, 128);
+}
+
+static uint32_t score_registers(const sj_tile_plan *plan, uint32_t span)
+{
+  uint32_t m_tiles = divide_up(plan->pass_heads, MMA_M) / plan->score_warps_m;
+  return m_tiles * divide_up(span / MMA_N, plan->score_warps_n) * 4;
+}
+
+static void set_warps(sj_tile_plan *plan, uint32_t score_m, uint32_t score_n, uint32_t value_m, uint32_t value_n)
+{
+  plan->num_warps = score_m * score_n;
+  plan->score_warps_m = score_m;
+  plan->score_warps_n = score_n;
+  plan->value_warps_m = value_m;
+  plan->value_warps_n = value_n;
+}
+
+static void cut_exact(sj_tile_plan *plan, const swa_jit_config *config)
+{
+  uint32_t num_chunks = divide_up(config->head_dim, CHUNK_DIMS);
+  plan->exact_softmax = 1;
+  plan->pass_heads = config->head_group;
+  plan->padded_window = round_up(config->window_size, config->kv_tile);
+  plan->num_stages = plan->padded_window / config->kv_tile;
+  plan->q_stages = config->head_group <= 32 ? num_chunks : smaller(num_chunks, 2);
+  if (config->head_group <= 32) {
+    set_warps(plan, 1, 8, 1, 8);
+  } else {
+    set_warps(plan, 2, 4, 2, 4);
+  }
+}
+
+/* Heads in passes of at most max_heads, so that the running sums of all of head_dim stay in registers. */
+static void cut_online(sj_tile_plan *plan, const swa_jit_config *config, uint32_t max_heads)
+{
+  plan->exact_softmax = 0;
+  plan->pass_heads = smaller(config->head_group, max_heads);
+  plan->padded_window = round_up(config->window_size, config->kv_tile);
+  plan->q_stages = divide_up(config->head_dim, CHUNK_DIMS);
+  if (plan->pass_heads <= 16) {
+    set_warps(plan, 1, 8, 1, 8);
+  } else {
+    set_warps(plan, 2, 4, 1, 8);
+  }
+}
+
+static void set_occupancy(sj_tile_plan *plan, const sj_arch *arch)
+{
+  uint32_t share = plan->shared_memory_bytes + SYSTEM_SHARED_BYTES;
+  plan->min_ctas_per_sm = arch->shared_memory_per_sm / share >= 2 ? 2 : 1;
+}
+
+static bool plan_exact(sj_tile_plan *plan, const swa_jit_config *config, const sj_arch *arch)
+{
+  cut_exact(plan, config);
+  if (score_registers(plan, plan->padded_window) > MAX_EXACT_SCORES) {
+    return false;
+  }
+  plan->shared_memory_bytes = shared_bytes(plan, config);
+  return plan->shared_memory_bytes <= arch->shared_memory_bytes;
+}
+
+static bool plan_online(sj_tile_plan *plan, const swa_jit_config *config, const sj_arch *arch)
+{
+  for (uint32_t max_heads = 32; max_heads >= 16; max_heads /= 2) {
+    cut_online(plan, config, max_heads);
+    for (plan->num_stages = MAX_STAGES; plan->num_stages >= 1; plan->num_stages--) {
+      plan->shared_memory_bytes = shared_bytes(plan, config);
+      if (plan->shared_memory_bytes <= arch->shared_memory_bytes) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+swa_jit_status sj_tile_plan_make(const swa_jit_config *config, const sj_arch *arch, sj_tile_plan *plan_out)
+{
+  sj_tile_plan plan;
+  memset(&plan, 0, sizeof plan);
+  plan.row_bytes = round_up(config->head_dim, 128);
+  if (!plan_exact(&plan, config, arch) && !plan_online(&plan, config, arch)) {
+    return sj_fail(SWA_JIT_UNSUPPORTED,
+                   "head_dim %u with kv_tile %u needs %u bytes of shared memory; %s has %u: use a smaller kv_tile",
+                   config->head_dim, config->kv_tile, plan.shared_memory_bytes, arch->name, arch->shared_memory_bytes);
+  }
+  set_occupancy(&plan, arch);
+  *plan_out = plan;
+  return SWA_JIT_OK;
+}
