@@ -17,12 +17,13 @@ def tiers(root):
     section = re.search(r"^## Who may include whom\n(.*?)(?=^## |\Z)", text, re.M | re.S)
     allowed = {}
     for name, cell in ROW.findall(section.group(1) if section else ""):
+        cell, _, excluded = cell.partition(" but ")
         names = set(re.findall(r"`(\w+)`", cell))
         if "everything above" in cell:
             names |= set(allowed) | allowed["ground"]
         if "ground" in cell:
             names |= allowed["ground"]
-        allowed[name] = names
+        allowed[name] = names - set(re.findall(r"`(\w+)`", excluded))
     return allowed
 
 

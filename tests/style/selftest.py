@@ -77,6 +77,8 @@ FAULTS = [
     (check_words.check, append("README.md", "The kernel source is rendered.\n"), '"kernel source": say'),
     (check_words.check, append("src/digest.c", "/* TODO: finish */\n"), '"TODO": say'),
     (check_includes.check, append("src/digest.c", '#include "store.h"\n'), "digest may not include store.h"),
+    (check_includes.check, append("src/lib.h", '#include "launch.h"\n'), "lib may not include launch.h"),
+    (check_includes.check, create("src/build.c", LICENCE + '#include "pick.h"\n'), "build may not include pick.h"),
     (check_includes.check, append("src/key.c", '#include "cuda_api.h"\n'), "key may not include cuda_api.h"),
     (check_includes.check, append("src/digest.c", "#include <cuda.h>\n"), "vendor's headers are not used"),
     (check_includes.check, create("src/new.c", LICENCE), "new has no row in docs/architecture.md"),
