@@ -10,5 +10,5 @@ npy l.npy "<i4" 4
 
 run_files() {
   swa-jit-run --cache-dir store --head-group 16 --kv-tile 16 \
-    --q q.npy --kv kv.npy --inv-scale s.npy --indices i.npy --lens l.npy
+    --q q.npy --kv kv.npy --inv-scale s.npy --indices i.npy --lens l.npy "$@"
 }

@@ -1,0 +1,14 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# needs: nvrtc
+. "$CASES/device.sh"
+export FAKE_CUDA_FAULT=lse
+run_small --json >out.json
+status=$?
+python3 - <<"END"
+import json
+report = json.load(open("out.json"))
+print(report["result"], report["unwritten_out"], report["wrote_past_end"])
+print(report["out_error"] is not None and report["out_error"] < report["out_limit"], report["lse_error"] < report["lse_limit"])
+END
+exit $status
