@@ -123,7 +123,7 @@ static int run_opened(session *s)
   uint32_t arch = 0;
   int outcome = choose_arch(s, &arch);
   if (outcome == RUN_GOOD) {
-    outcome = run_step_configure(s->problem, s->options, arch, (uint32_t)s->device.num_sms);
+    outcome = (int)run_step_configure(s->problem, s->options, arch, (uint32_t)s->device.num_sms);
   }
   if (outcome != RUN_GOOD) {
     return outcome;

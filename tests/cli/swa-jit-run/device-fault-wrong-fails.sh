@@ -9,6 +9,6 @@ python3 - <<"END"
 import json
 report = json.load(open("out.json"))
 print(report["result"], report["unwritten_out"], report["wrote_past_end"])
-print(report["out_error"] is not None and report["out_error"] < report["out_limit"], report["lse_error"] < report["lse_limit"])
+print((report["out_error"] or 1) < report["out_limit"], report["lse_error"] < report["lse_limit"])
 END
 exit $status
