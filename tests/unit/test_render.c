@@ -188,6 +188,56 @@ static void parts_keep_their_number_of_lines(void **state)
   }
 }
 
+/* A declaration of the block, "constexpr unsigned head_dim", from its line; NULL past the block's end. */
+static const char *next_declaration(const char *line, char declaration[64])
+{
+  while (strncmp(line, "constexpr ", 10) != 0 && strncmp(line, "using ", 6) != 0) {
+    const char *newline = strchr(line, '\n');
+    if (newline == NULL || line[0] == '}') {
+      return NULL;
+    }
+    line = newline + 1;
+  }
+  const size_t length = strcspn(line, "=\n");
+  assert_true(line[length] == '=' && length < 64);
+  snprintf(declaration, 64, "%.*s", (int)length, line);
+  return strchr(line, '\n') + 1;
+}
+
+/* Each declaration of the first block with the constants of a, in the order of a, stands in b; how many they are. */
+static unsigned count_declarations_in(const char *a, const char *b)
+{
+  unsigned num_declarations = 0;
+  char declaration[64];
+  const char *end = strstr(b, "\n}");
+  assert_non_null(end);
+  for (const char *line = a; (line = next_declaration(line, declaration)) != NULL; num_declarations++) {
+    const char *place = strstr(b, declaration);
+    assert_true(place != NULL && place < end);
+  }
+  return num_declarations;
+}
+
+/* A part that parses alone in an editor sees the same names as a rendered one. */
+static void constants_of_the_block_and_the_neutral_defaults_agree(void **state)
+{
+  (void)state;
+  const char *neutral = NULL;
+  for (unsigned i = 0; i < sj_num_template_parts; i++) {
+    if (strcmp(sj_template_parts[i].name, "kernel_templates/swa_config.cuh") == 0) {
+      neutral = strstr(sj_template_parts[i].bytes, "#ifndef SWA_RENDERED\n");
+    }
+  }
+  assert_non_null(neutral);
+  const swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  char *source = render(&config);
+  const char *block = strstr(source, "namespace swa");
+  const unsigned num_rendered = count_declarations_in(block, neutral);
+  assert_true(num_rendered > 0);
+  assert_int_equal(count_declarations_in(neutral, block), num_rendered);
+  free(source);
+}
+
 /* ---- the rules for a part's lines -------------------------------------------------------------------------- */
 
 static void part_own_includes_become_empty_lines(void **state)
@@ -272,6 +322,7 @@ int main(void)
       cmocka_unit_test(source_has_each_part_once_and_in_order),
       cmocka_unit_test(source_has_no_marker_and_no_own_include),
       cmocka_unit_test(parts_keep_their_number_of_lines),
+      cmocka_unit_test(constants_of_the_block_and_the_neutral_defaults_agree),
       cmocka_unit_test(part_own_includes_become_empty_lines),
       cmocka_unit_test(part_region_is_kept_or_dropped_by_its_constant),
       cmocka_unit_test(part_without_a_last_newline_gets_one),
