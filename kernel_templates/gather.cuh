@@ -21,29 +21,51 @@ constexpr unsigned rows_per_copy = warp_size / lanes_per_row;
 constexpr unsigned warp_tile_rows = kv_tile / num_warps;
 constexpr unsigned round_positions = warp_size * num_warps;
 
+/* A lane's row's column of scores, while its scale is on its way. */
+struct pending_column {
+  unsigned column; /* no_column: none */
+  float scale;
+  bool is_masked;
+};
+constexpr unsigned no_column = 0xffffffffu;
+
+__device__ __forceinline__ void store_column(smem_plan &smem, const pending_column &pending)
+{
+  if (pending.column != no_column) {
+    float bias = pending.is_masked ? -__int_as_float(0x7f800000) : 0.0f;
+    smem.column[pending.column] = column_info{pending.scale, ptx::lg2(fabsf(pending.scale)), bias, 0.0f};
+  }
+}
+
 /* Copies `positions` rows, from position `first` on, to shared rows `shared_row` and up (both whole tiles), and makes
  * one arrival a tile on its barrier. slot: of position first + lane * num_warps + warp, loaded ahead. */
 template <unsigned positions>
-__device__ __forceinline__ void gather_rows(const swa_params &params, smem_plan &smem, unsigned slot,
-                                            unsigned shared_row)
+__device__ __forceinline__ pending_column gather_rows(const swa_params &params, smem_plan &smem, unsigned slot,
+                                                      unsigned shared_row)
 {
   static_assert(positions <= round_positions && positions % kv_tile == 0, "at most 32 rows a warp, whole tiles");
+  static_assert(num_warps % swizzle_rows == 0, "a warp's rows are swizzled alike");
   constexpr unsigned warp_rows = positions / num_warps;
   unsigned warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
-  bool is_masked = slot == masked_slot;
-  long long offset = is_masked ? -1 : slot_offset(params, slot);
-  float scale = is_masked || lane >= warp_rows ? 0.0f : kv::slot_scale(params.inv_scale, slot);
+  pending_column pending = {lane < warp_rows ? shared_row + lane * num_warps + warp : no_column, 0.0f,
+                            slot == masked_slot};
+  long long offset = -1;
+  if (slot != masked_slot) {
+    offset = slot_offset(params, slot);
+    pending.scale = kv::slot_scale(params.inv_scale, slot);
+  }
   unsigned row_in_copy = lane / lanes_per_row, unit = lane % lanes_per_row;
+  const char *unit_source = static_cast<const char *>(params.kv) + unit * 16;
+  unsigned target = ptx::shared_address(smem.rows) + row_unit_offset(shared_row + row_in_copy * num_warps + warp, unit);
 
 #pragma unroll
   for (unsigned copied = 0; copied < warp_rows; copied += rows_per_copy) {
     unsigned row = copied + row_in_copy;
     long long row_offset = __shfl_sync(0xffffffffu, offset, row % warp_size);
-    if (row < warp_rows && unit < row_units) {
-      bool is_read = row_offset >= 0 && unit * 16 < head_dim;
-      const char *source = static_cast<const char *>(params.kv) + (is_read ? row_offset + unit * 16 : 0);
-      unsigned target = row_unit_offset(shared_row + row * num_warps + warp, unit);
-      ptx::cp_async_16(ptx::shared_address(smem.rows) + target, source, is_read ? 16 : 0);
+    if ((warp_rows % rows_per_copy == 0 || row < warp_rows) && (row_units == lanes_per_row || unit < row_units)) {
+      bool is_read = row_offset >= 0 && (head_dim == copied_row_bytes || unit * 16 < head_dim);
+      ptx::cp_async_16(target + copied * num_warps * row_bytes, is_read ? unit_source + row_offset : unit_source,
+                       is_read ? 16 : 0);
     }
 #pragma unroll
     for (unsigned tile = copied / warp_tile_rows; tile < warp_rows / warp_tile_rows; tile++) {
@@ -53,12 +75,7 @@ __device__ __forceinline__ void gather_rows(const swa_params &params, smem_plan 
       }
     }
   }
-
-  if (lane < warp_rows) {
-    unsigned column = shared_row + lane * num_warps + warp;
-    smem.column[column] =
-        column_info{scale, ptx::lg2(fabsf(scale)), is_masked ? -__int_as_float(0x7f800000) : 0.0f, 0.0f};
-  }
+  return pending;
 }
 
 /* The slot of this lane's row of a span that begins at position first. */
@@ -81,22 +98,20 @@ __device__ __forceinline__ void wait_tile(smem_plan &smem, unsigned stage, unsig
   }
 }
 
-/* The whole window, for exact softmax. */
-__device__ __forceinline__ void gather_window(const swa_params &params, const cta_plan &plan, smem_plan &smem)
+/* The whole window, for exact softmax. The last column of each lane is the caller's to store. */
+__device__ __forceinline__ pending_column gather_window(const swa_params &params, const cta_plan &plan, smem_plan &smem)
 {
-  constexpr unsigned whole_rounds = padded_window / round_positions;
   constexpr unsigned rest = padded_window % round_positions;
+  constexpr unsigned last = rest != 0 ? rest : round_positions;
   unsigned slot = load_lane_slot(params, plan, 0);
   unsigned first = 0;
 #pragma unroll 1
-  for (; first < whole_rounds * round_positions; first += round_positions) {
+  for (; first + last < padded_window; first += round_positions) {
     unsigned next_slot = load_lane_slot(params, plan, first + round_positions);
-    gather_rows<round_positions>(params, smem, slot, first);
+    store_column(smem, gather_rows<round_positions>(params, smem, slot, first));
     slot = next_slot;
   }
-  if constexpr (rest != 0) {
-    gather_rows<rest>(params, smem, slot, first);
-  }
+  return gather_rows<last>(params, smem, slot, first);
 }
 } // namespace swa
 

@@ -36,9 +36,18 @@ struct q_place {
   bool is_there;
 };
 
+/* Where Q takes turns, the warps that share rows load them, so that only they wait for each other. */
+constexpr unsigned q_group_threads = score_warps_n * warp_size;
+constexpr bool q_is_grouped = !q_is_resident && q_chunk_pairs % num_threads == 0;
+
 __device__ __forceinline__ q_place place_q(unsigned i)
 {
-  unsigned pair = i * num_threads + threadIdx.x, in_chunk = pair % q_chunk_pairs;
+  unsigned pair = i * num_threads + threadIdx.x;
+  if constexpr (q_is_grouped) {
+    unsigned group = threadIdx.x / q_group_threads;
+    pair = (group * q_thread_pairs + i) * q_group_threads + threadIdx.x % q_group_threads;
+  }
+  unsigned in_chunk = pair % q_chunk_pairs;
   bool is_there = q_load_pairs % num_threads == 0 || pair < q_load_pairs;
   return q_place{pair / q_chunk_pairs, in_chunk / 64, in_chunk / 8 % 8, in_chunk / 2 % 4, in_chunk % 2, is_there};
 }
@@ -89,9 +98,9 @@ __device__ __forceinline__ unsigned narrow_wide_q(unsigned bf16x2, float factor)
   return ptx::cvt_f16x2(__uint_as_float(bf16x2 << 16) * factor, __uint_as_float(bf16x2 & 0xffff0000u) * factor);
 }
 
-__device__ __forceinline__ void narrow_pair(const smem_plan &smem, unsigned row, bool is_wide, q_pair &pair)
+__device__ __forceinline__ void narrow_pair(const smem_plan &smem, unsigned row, q_pair &pair)
 {
-  if (is_wide) {
+  if (smem.q_is_wide) {
     float low = 1.0f / smem.q_unit[row], high = 1.0f / smem.q_unit[row + 8];
 #pragma unroll
     for (unsigned i = 0; i < 4; i++) {
@@ -107,7 +116,7 @@ __device__ __forceinline__ void narrow_pair(const smem_plan &smem, unsigned row,
   }
 }
 
-__device__ __forceinline__ void store_q(smem_plan &smem, unsigned first_stage, bool is_wide, const q_load &load)
+__device__ __forceinline__ void store_q(smem_plan &smem, unsigned first_stage, const q_load &load)
 {
   unsigned base = ptx::shared_address(smem.heads.q) + first_stage * q_stage_bytes;
 #pragma unroll
@@ -115,7 +124,7 @@ __device__ __forceinline__ void store_q(smem_plan &smem, unsigned first_stage, b
     q_place at = place_q(i);
     q_pair pair = load.pair[i];
     if (at.is_there) {
-      narrow_pair(smem, at.tile * mma_m + at.g, is_wide, pair);
+      narrow_pair(smem, at.tile * mma_m + at.g, pair);
       unsigned target = base + at.chunk * q_stage_bytes + at.tile * q_tile_bytes + at.half * 2 * q_step_bytes
                         + q_lane_offset(at.half * 2, at.g * 4 + at.q);
       ptx::st_shared_v4(target, ptx::words4{{pair.low.w[0], pair.high.w[0], pair.low.w[1], pair.high.w[1]}});
@@ -125,11 +134,25 @@ __device__ __forceinline__ void store_q(smem_plan &smem, unsigned first_stage, b
   }
 }
 
-/* The unit of each row of wide Q: a power of two that its largest finite element is below 2^15 of. */
+/* Until the warps that share this warp's rows of Q are here. */
+__device__ __forceinline__ void sync_q_group()
+{
+  if constexpr (q_is_grouped) {
+    ptx::bar_sync(1 + threadIdx.x / q_group_threads, q_group_threads);
+  } else {
+    __syncthreads();
+  }
+}
+
+/* The unit of each row of wide Q: a power of two that its largest finite element is below 2^15 of. The caller's next barrier
+ * makes Q wide for all. */
 __device__ __forceinline__ void measure_wide_q(const swa_params &params, const cta_plan &plan, smem_plan &smem,
                                                unsigned first_head)
 {
   unsigned warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
+  if (threadIdx.x == 0) {
+    smem.q_is_wide = 1;
+  }
   for (unsigned row = warp; row < pass_rows; row += num_warps) {
     unsigned largest = 0;
     for (unsigned dim = lane * 8; dim < head_dim; dim += warp_size * 8) {

@@ -56,7 +56,8 @@ struct alignas(128) smem_plan {
   float row_correction[pass_rows];            /* online softmax: factor for the values so far */
   unsigned long long tile_landed[num_stages]; /* mbarriers: a tile's rows are there */
   unsigned has_nan_code;                      /* an unmasked row holds a NaN code */
-  unsigned has_wide_q;                        /* a product was not finite */
+  unsigned has_infinite_product;              /* a product was not finite, see load_q.cuh */
+  unsigned q_is_wide;
 };
 static_assert(sizeof(smem_plan) == shared_memory_bytes, "src/tile_plan.c computes another size");
 

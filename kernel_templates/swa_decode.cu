@@ -29,33 +29,43 @@ __device__ __forceinline__ void decode_exact(const swa_params &params, const cta
                                              q_load &load)
 {
   score_warp sw = make_score_warp();
-  gather_window(params, plan, smem);
+  pending_column pending = gather_window(params, plan, smem);
   score_tiles scores;
-  row_state state;
-  init_rows(state);
+  if constexpr (q_is_resident) {
+    store_q(smem, 0, load);
+  }
+  store_column(smem, pending);
 #pragma unroll 1
-  for (bool is_wide = false;; is_wide = true) {
+  for (;;) {
     if constexpr (q_is_resident) {
-      store_q(smem, 0, is_wide, load);
-      __syncthreads(); /* column scales and Q are written */
+      __syncthreads(); /* columns and Q are written */
       wait_columns(smem, sw);
       mma::make_scores(smem, sw, 0, scores);
     } else {
       wait_columns(smem, sw);
-      mma::make_scores_streaming_q(params, plan, smem, sw, 0, is_wide, load, scores);
+      mma::make_scores_streaming_q(params, plan, smem, sw, 0, load, scores);
     }
-    if (is_wide) {
+    if (smem.q_is_wide) {
       restore_wide_products(smem, sw, scores);
+    }
+    if constexpr (!q_is_resident) {
+      __syncthreads(); /* columns are written, by warps that this one has not met yet */
     }
     scale_scores(smem, sw, 0, params.scale * log2_e, scores);
     __syncthreads();
-    if (is_wide || smem.has_wide_q == 0) {
+    if (smem.q_is_wide || !smem.has_infinite_product) {
       break;
     }
+    __syncthreads();
     measure_wide_q(params, plan, smem, 0);
     start_q(params, plan, 0, 0, load);
     __syncthreads();
+    if constexpr (q_is_resident) {
+      store_q(smem, 0, load);
+    }
   }
+  row_state state;
+  init_rows(state);
   make_weights(smem, sw, 0, scores, state);
   publish_sums(smem, sw, state);
   for (unsigned tile = 0; tile < num_stages; tile++) {
@@ -78,7 +88,7 @@ __device__ __forceinline__ void decode_exact(const swa_params &params, const cta
 
 /* One pass with online softmax: tiles go round num_stages stages, and `landed` counts tiles over all passes. */
 __device__ __forceinline__ void decode_online_pass(const swa_params &params, const cta_plan &plan, smem_plan &smem,
-                                                   unsigned first_head, bool is_wide, q_load &load, unsigned &landed)
+                                                   unsigned first_head, q_load &load, unsigned &landed)
 {
   score_warp sw = make_score_warp();
   mma::value_warp vw = mma::make_value_warp();
@@ -93,7 +103,7 @@ __device__ __forceinline__ void decode_online_pass(const swa_params &params, con
   auto gather_next = [&]() {
     if (gathered < num_live_tiles) {
       unsigned next_slot = load_lane_slot(params, plan, (gathered + 1) * kv_tile);
-      gather_rows<kv_tile>(params, smem, slot, (landed + gathered) % num_stages * kv_tile);
+      store_column(smem, gather_rows<kv_tile>(params, smem, slot, (landed + gathered) % num_stages * kv_tile));
       slot = next_slot;
       gathered++;
     }
@@ -101,7 +111,7 @@ __device__ __forceinline__ void decode_online_pass(const swa_params &params, con
   for (unsigned stage = 0; stage + 1 < num_stages || stage == 0; stage++) {
     gather_next();
   }
-  store_q(smem, 0, is_wide, load);
+  store_q(smem, 0, load);
   __syncthreads();
 
 #pragma unroll 1
@@ -110,7 +120,7 @@ __device__ __forceinline__ void decode_online_pass(const swa_params &params, con
     wait_tile(smem, stage, (landed + tile) / num_stages & 1);
     score_tiles scores;
     mma::make_scores(smem, sw, shared_row, scores);
-    if (is_wide) {
+    if (smem.q_is_wide) {
       restore_wide_products(smem, sw, scores);
     }
     scale_scores(smem, sw, shared_row, params.scale * log2_e, scores);
@@ -137,7 +147,7 @@ __device__ __forceinline__ void decode_online_pass(const swa_params &params, con
   __syncthreads();
   finish_rows(params, plan, smem, first_head);
   __syncthreads();
-  if (is_wide || smem.has_wide_q == 0) {
+  if (smem.q_is_wide || !smem.has_infinite_product) {
     store_values(params, plan, smem, vw, first_head, 0, values);
   }
   __syncthreads(); /* before the next pass overwrites rows, sums and maxima */
@@ -151,17 +161,23 @@ __device__ __forceinline__ void decode_online(const swa_params &params, const ct
   for (unsigned pass = 0; pass < num_passes && pass * pass_heads < plan.num_heads; pass++) {
     unsigned first_head = pass * pass_heads;
 #pragma unroll 1
-    for (bool is_wide = false;; is_wide = true) {
-      if (pass != 0 || is_wide) {
+    for (bool is_again = pass != 0;; is_again = true) {
+      if (is_again) {
         start_q(params, plan, first_head, 0, load);
       }
-      decode_online_pass(params, plan, smem, first_head, is_wide, load, landed);
-      if (is_wide || smem.has_wide_q == 0) {
+      decode_online_pass(params, plan, smem, first_head, load, landed);
+      bool is_done = smem.q_is_wide || !smem.has_infinite_product;
+      __syncthreads(); /* every thread has read the flags */
+      if (is_done) {
         break;
       }
       measure_wide_q(params, plan, smem, first_head);
       __syncthreads();
     }
+    if (threadIdx.x == 0) {
+      smem.has_infinite_product = smem.q_is_wide = 0;
+    }
+    __syncthreads();
   }
 }
 } // namespace swa
@@ -182,7 +198,7 @@ extern "C" __global__ void __launch_bounds__(swa::num_threads, swa::min_ctas_per
   swa::init_tile_barriers(smem);
   if (threadIdx.x == 0) {
     smem.has_nan_code = 0;
-    smem.has_wide_q = 0;
+    smem.has_infinite_product = smem.q_is_wide = 0;
   }
   __syncthreads();
   if constexpr (swa::exact_softmax) {

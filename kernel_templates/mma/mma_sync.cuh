@@ -91,10 +91,10 @@ __device__ __forceinline__ void note_products(smem_plan &smem, const score_tiles
     }
   }
   if (!(fabsf(sum) < __int_as_float(0x7f800000))) {
-    smem.has_wide_q = 1;
+    atomicOr(&smem.has_infinite_product, 1u);
   }
   if (kv::has_nan_codes_apart && (nan_bits & kv::nan_code_bits) != 0) {
-    smem.has_nan_code = 1;
+    atomicOr(&smem.has_nan_code, 1u);
   }
 }
 
@@ -110,7 +110,7 @@ __device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w
   clear_scores(tiles);
   clear_scores(odd);
 #pragma unroll(chains == 2 ? 2 : 1)
-  for (unsigned pair = 0; pair < num_chunks / 2; pair++) {
+  for (unsigned pair = 0; 2 * pair + 1 < num_chunks; pair++) {
     multiply_chunk(at, w, 2 * pair, 2 * pair, tiles, nan_bits);
     multiply_chunk(at, w, 2 * pair + 1, 2 * pair + 1, chains == 2 ? odd : tiles, nan_bits);
   }
@@ -132,19 +132,19 @@ __device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w
 
 /* The same, with Q in two stages that take turns: a chunk is multiplied while the next is on its way. */
 __device__ __forceinline__ void make_scores_streaming_q(const swa_params &params, const cta_plan &plan, smem_plan &smem,
-                                                        const score_warp &w, unsigned first_head, bool is_wide,
-                                                        q_load &load, score_tiles &tiles)
+                                                        const score_warp &w, unsigned first_head, q_load &load,
+                                                        score_tiles &tiles)
 {
   score_addresses at = make_score_addresses(smem, w, 0);
   unsigned nan_bits = 0;
   clear_scores(tiles);
 #pragma unroll 1
   for (unsigned chunk = 0; chunk < num_chunks; chunk++) {
-    store_q(smem, chunk % 2, is_wide, load);
+    store_q(smem, chunk % 2, load);
     if (chunk + 1 < num_chunks) {
       start_q(params, plan, first_head, chunk + 1, load);
     }
-    __syncthreads();
+    sync_q_group();
     multiply_chunk(at, w, chunk, chunk % 2, tiles, nan_bits);
   }
   note_products(smem, tiles, nan_bits);

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Barriers in shared memory. PTX ISA 8.x, sections mbarrier.init and mbarrier.test_wait (sm_80 has no try_wait). */
+/* Barriers. PTX ISA 8.x, sections bar.sync, mbarrier.init and mbarrier.test_wait (sm_80 has no try_wait). */
 #ifndef SWA_PTX_MBARRIER_CUH
 #define SWA_PTX_MBARRIER_CUH
 
 namespace swa::ptx
 {
+__device__ __forceinline__ void bar_sync(unsigned barrier, unsigned threads)
+{
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
 __device__ __forceinline__ void mbarrier_init(unsigned barrier, unsigned arrivals)
 {
   asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
