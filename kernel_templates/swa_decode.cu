@@ -191,16 +191,15 @@ extern "C" __global__ void __launch_bounds__(swa::num_threads, swa::min_ctas_per
   swa::cta_plan plan = swa::make_plan(params);
   swa::q_load load;
   swa::start_q(params, plan, 0, 0, load);
+  swa::init_tile_barriers(smem);
+  if (threadIdx.x == 0) {
+    smem.has_nan_code = smem.has_infinite_product = smem.q_is_wide = 0;
+  }
+  __syncthreads(); /* before len is looked at: it is still on its way */
   if (plan.len == 0) {
     swa::store_empty(params, plan);
     return;
   }
-  swa::init_tile_barriers(smem);
-  if (threadIdx.x == 0) {
-    smem.has_nan_code = 0;
-    smem.has_infinite_product = smem.q_is_wide = 0;
-  }
-  __syncthreads();
   if constexpr (swa::exact_softmax) {
     swa::decode_exact(params, plan, smem, load);
   } else {
