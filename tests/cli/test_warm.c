@@ -8,6 +8,7 @@
 
 #include "arch.h"
 #include "config.h"
+#include "pick.h"
 #include "print.h"
 #include "status.h"
 #include "temp_dir.h"
@@ -205,6 +206,40 @@ static void native_is_the_device_and_fails_without_one(void **state)
   warm_plan_finish(&plan);
 }
 
+static bool holds(const warm_plan *plan, const swa_jit_config *config)
+{
+  for (size_t i = 0; i < plan->num_jobs; i++) {
+    if (sj_config_equal(&plan->jobs[i].config, config)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void preset_holds_whatever_is_picked(void **state)
+{
+  static const char *const archs = "sm_80,sm_89,sm_90a,sm_100a,sm_103a,sm_120a";
+  warm_options options = {.preset = "deepseek-v4", .jobs = 1};
+  warm_plan plan;
+  (void)state;
+  options.lists[WARM_ARCH] = archs;
+  assert_true(warm_plan_make(&options, &plan));
+  for (unsigned i = 0; sj_arch_at(i) != NULL; i++) {
+    for (uint32_t num_heads = 8; num_heads <= 128; num_heads *= 2) {
+      for (uint32_t num_tokens = 1; num_tokens < 100000; num_tokens += 1 + num_tokens / 8) {
+        swa_jit_config config = SWA_JIT_CONFIG_INIT;
+        config.arch = sj_arch_at(i)->id;
+        assert_int_equal(sj_pick_make(num_tokens, num_heads, 0, &config), SWA_JIT_OK);
+        if (!holds(&plan, &config)) {
+          fail_msg("%u tokens, %u heads on %s: head_group %u, kv_tile %u is not in the preset", num_tokens, num_heads,
+                   sj_arch_at(i)->name, config.head_group, config.kv_tile);
+        }
+      }
+    }
+  }
+  warm_plan_finish(&plan);
+}
+
 static void file_with_a_zero_byte_is_no_trap(void **state)
 {
   static const char text[] = "arch=sm_90a\0head_dim=77\nkv_tile=32\n";
@@ -355,6 +390,7 @@ int main(void)
       cmocka_unit_test(values_given_twice_are_joined),
       cmocka_unit_test(product_beyond_the_limit_is_refused),
       cmocka_unit_test(native_is_the_device_and_fails_without_one),
+      cmocka_unit_test(preset_holds_whatever_is_picked),
       IN_TEMP_DIR(file_with_a_zero_byte_is_no_trap),
       cmocka_unit_test(combination_refused_is_listed_and_good),
       cmocka_unit_test(plan_of_refusals_alone_is_not_good),
