@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pipeline that fills a kernel's entry: plan, render, key, store, compile, store, load. Each step is another file's;
- * this one is their order, the one flight per key and what is remembered. A call that succeeds leaves this thread's message
- * as it was, whatever failed and was overcome on the way. */
+/* The pipeline that fills a kernel's entry: plan, render, key, store, compile, store, load. Each step is another
+ * file's; this one is their order, the one flight per key and what is remembered. A call that succeeds leaves this
+ * thread's message as it was, whatever failed and was overcome on the way. */
 #ifndef SJ_BUILD_H
 #define SJ_BUILD_H
 
@@ -9,8 +9,8 @@
 
 /* The entry of a configuration with plan, source and key made. */
 swa_jit_status sj_build_describe(swa_jit_lib *lib, const swa_jit_config *config, struct swa_jit_kernel **kernel_out);
-/* ... with its cubin, from the store or compiled. cubin, info and log_text are read under the entry's mutex: a stored cubin
- * that the driver refuses is replaced by the first load. The bytes handed out before stay valid. */
+/* ... with its cubin, from the store or compiled. cubin, info and log_text are read under the entry's mutex: a stored
+ * cubin that the driver refuses is replaced by the first load. The bytes handed out before stay valid. */
 swa_jit_status sj_build_cubin(swa_jit_lib *lib, const swa_jit_config *config, struct swa_jit_kernel **kernel_out);
 /* ... loaded, ready to launch. Nothing of it changes any more. */
 swa_jit_status sj_build_kernel(swa_jit_lib *lib, const swa_jit_config *config, struct swa_jit_kernel **kernel_out);

@@ -31,8 +31,8 @@ enum {
  * - the language is named, as compilers' defaults move;
  * - -v makes ptxas report registers and spills into the log, and the entry keeps those figures.
  * Left out on purpose: include paths (the source is complete, and a path must never reach the key), fast-math options
- * (accuracy is promised), -default-device (the source marks its functions, so that other compilers read it alike), and -lineinfo
- * (it puts the current folder into the cubin).
+ * (accuracy is promised), -default-device (the source marks its functions, so that other compilers read it alike),
+ * and -lineinfo (it puts the current folder into the cubin).
  */
 unsigned sj_compile_options(const sj_arch *arch, char storage[64], const char *options_out[SJ_MAX_COMPILE_OPTIONS])
 {
@@ -292,8 +292,9 @@ static swa_jit_status fetch(const sj_nvrtc_api *api, sj_nvrtc_program program, c
   return SWA_JIT_OK;
 }
 
-/* --no-cache is added here and not in sj_compile_options: it changes no byte of the cubin, so it is no part of the key, and
- * older compilers refuse it. An answer from NVRTC's own cache would have an empty log, so no figures, and a false compile time. */
+/* --no-cache is added here and not in sj_compile_options: it changes no byte of the cubin, so it is no part of the key,
+ * and older compilers refuse it. An answer from NVRTC's own cache would have an empty log, so no figures, and a false
+ * compile time. */
 static int compile_program(const sj_nvrtc_api *api, const sj_arch *arch, sj_nvrtc_program program)
 {
   char storage[64];

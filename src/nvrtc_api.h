@@ -33,15 +33,15 @@ typedef struct sj_nvrtc_api {
   uint32_t version_code;  /* major * 1000 + minor * 10 */
 } sj_nvrtc_api;
 
-/* path: the explicit option (then no other candidate is tried), or NULL for the search: an already loaded copy, then the
- * places of sj_nvrtc_add_places. A copy that cannot be used is passed over in a search and is an error when explicit.
- * NO_COMPILER with the list of what was tried and why each failed, or the symbol that is missing. */
+/* path: the explicit option (then no other candidate is tried), or NULL for the search: an already loaded copy, then
+ * the places of sj_nvrtc_add_places. A copy that cannot be used is passed over in a search and is an error when
+ * explicit. NO_COMPILER with the list of what was tried and why each failed, or the symbol that is missing. */
 swa_jit_status sj_nvrtc_api_open(const char *path, const char *virtual_env, const sj_log *log, sj_nvrtc_api *api_out);
 void sj_nvrtc_api_close(sj_nvrtc_api *api);
 
-/* The places of the search, one a line, in order: plain sonames (newest CUDA first), toolkit folders (/usr/local/cuda*),
- * Python wheels' folders (nvidia/cu13/lib, nvidia/cuda_nvrtc/lib) under virtual_env (or NULL) and the usual prefixes. A place
- * with a slash is a glob(3) pattern; the newest of what it matches comes first. */
+/* The places of the search, one a line, in order: plain sonames (newest CUDA first), toolkit folders
+ * (/usr/local/cuda*), Python wheels' folders (nvidia/cu13/lib, nvidia/cuda_nvrtc/lib) under virtual_env (or NULL) and
+ * the usual prefixes. A place with a slash is a glob(3) pattern; the newest of what it matches comes first. */
 void sj_nvrtc_add_places(const char *virtual_env, sj_text *places);
 
 /* The first usable copy of places. What failed is added to tried, one a line. false: none. */

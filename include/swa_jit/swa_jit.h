@@ -59,7 +59,7 @@ typedef enum swa_jit_status {
   SWA_JIT_NO_DRIVER = 5,      /* libcuda is missing or lacks a symbol: the message lists what was tried */
   SWA_JIT_NO_DEVICE = 6,      /* no device, or none that runs this architecture */
   SWA_JIT_WRONG_DEVICE = 7,   /* the kernel is for another architecture than the stream's device */
-  SWA_JIT_NO_COMPILER = 8,    /* libnvrtc is missing, or compiling is switched off, and the store has no entry */
+  SWA_JIT_NO_COMPILER = 8,    /* no entry in the store, and libnvrtc is missing or broken, or compiling is off */
   SWA_JIT_COMPILE_FAILED = 9, /* NVRTC refused the source: the message carries its lines */
   SWA_JIT_CUDA_ERROR = 10,    /* a driver call failed: the message names the call and the driver's reason */
   SWA_JIT_STORE_ERROR = 11,   /* the cubin store cannot be used as asked */

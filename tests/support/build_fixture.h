@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A library object for the tests of the pipeline: its store in a test's folder, its log kept, the stand-in for libcuda with
- * one sm_90a device, and no compiler until build_fixture_fake gives it the stand-in for NVRTC. */
+/* A library object for the tests of the pipeline: its store in a test's folder, its log kept, the stand-in for libcuda
+ * with one sm_90a device, and no compiler until build_fixture_fake gives it the stand-in for NVRTC. */
 #ifndef SJ_BUILD_FIXTURE_H
 #define SJ_BUILD_FIXTURE_H
 
@@ -22,8 +22,8 @@ typedef struct build_fixture {
 /* Removes the environment variables that swa_jit_open reads, so that no test depends on them. */
 void build_fixture_clear_environment(void);
 
-/* folder NULL: no cache_dir in the options. os NULL: the system's. more: further options, or NULL; of it only dump_dir and
- * record_path count. Fails the test when the object cannot be opened. The struct must not move afterwards. */
+/* folder NULL: no cache_dir in the options. os NULL: the system's. more: further options, or NULL; of it only dump_dir
+ * and record_path count. Fails the test when the object cannot be opened. The struct must not move afterwards. */
 void build_fixture_open_in(build_fixture *fixture, const char *folder, uint32_t flags, const sj_os *os,
                            const swa_jit_options *more);
 void build_fixture_open(build_fixture *fixture, const char *folder, uint32_t flags, const sj_os *os);

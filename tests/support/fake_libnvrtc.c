@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libnvrtc-fake.so: fake_nvrtc.c under NVRTC's names, to be opened in place of libnvrtc. For processes of their own, its plan
- * comes from the environment: FAKE_NVRTC_VERSION (13000 when unset), FAKE_NVRTC_MS (how long a compile takes), FAKE_NVRTC_RESULT (what
- * every compile returns) and FAKE_NVRTC_COUNT (a file that grows by one byte for each compile begun). */
+/* libnvrtc-fake.so: fake_nvrtc.c under NVRTC's names, to be opened in place of libnvrtc. For processes of their own,
+ * its plan comes from the environment: FAKE_NVRTC_VERSION (13000 when unset), FAKE_NVRTC_MS (how long a compile takes),
+ * FAKE_NVRTC_RESULT (what every compile returns) and FAKE_NVRTC_COUNT (a file that grows by one byte for each compile
+ * begun). */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An sj_nvrtc_api table that compiles nothing: it counts its calls, makes the n-th one fail and answers with what the plan says.
- * A table's functions carry no context, so the plan is one for the process: start it anew in each test. */
+/* An sj_nvrtc_api table that compiles nothing: it counts its calls, makes the n-th one fail and answers with what the
+ * plan says. A table's functions carry no context, so the plan is one for the process: start it anew in each test. */
 #ifndef SJ_FAKE_NVRTC_H
 #define SJ_FAKE_NVRTC_H
 

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every public call: check what the stages take for granted, call the stage, log a failure once. */
+#include "swa_jit/swa_jit.h"
+
+#include <string.h>
+
+#include "abi.h"
+#include "build.h"
+#include "launch.h"
+#include "pick.h"
+
+enum { /* what the first release's structs had: swa_jit.h, "Structs" */
+       FIRST_CONFIG_SIZE = offsetof(swa_jit_config, lse) + sizeof(uint32_t),
+       FIRST_INFO_SIZE = offsetof(swa_jit_kernel_info, miss_reason) + sizeof(char *),
+       FIRST_STATS_SIZE = offsetof(swa_jit_stats, load_ns) + sizeof(uint64_t)
+};
+
+static swa_jit_status fail_null(const char *name)
+{
+  return sj_fail(SWA_JIT_INVALID, "%s is NULL: pass an address", name);
+}
+
+static swa_jit_status check_lib(const swa_jit_lib *lib)
+{
+  return lib != NULL ? SWA_JIT_OK : sj_fail(SWA_JIT_INVALID, "lib is NULL: pass an object that swa_jit_open made");
+}
+
+/* The one place where a failure of a library object's call is logged. */
+static swa_jit_status end(const swa_jit_lib *lib, const char *call, swa_jit_status status)
+{
+  if (status != SWA_JIT_OK && lib != NULL) {
+    sj_log_line(&lib->options.log, SWA_JIT_LOG_ERROR, "%s: %s: %s", call, sj_status_name(status), sj_message());
+  }
+  return status;
+}
+
+/* ---- Version, message, initialisers ------------------------------------------------------------------------- */
+
+const char *swa_jit_version_text(void)
+{
+  return SWA_JIT_VERSION_TEXT;
+}
+
+const char *swa_jit_status_name(swa_jit_status status)
+{
+  return sj_status_name(status);
+}
+
+const char *swa_jit_message(void)
+{
+  return sj_message();
+}
+
+void swa_jit_options_init(swa_jit_options *options)
+{
+  if (options != NULL) {
+    *options = (swa_jit_options)SWA_JIT_OPTIONS_INIT;
+  }
+}
+
+void swa_jit_config_init(swa_jit_config *config)
+{
+  if (config != NULL) {
+    sj_config_init(config);
+  }
+}
+
+void swa_jit_decode_args_init(swa_jit_decode_args *args)
+{
+  if (args != NULL) {
+    *args = (swa_jit_decode_args)SWA_JIT_DECODE_ARGS_INIT;
+  }
+}
+
+/* ---- Configuration ------------------------------------------------------------------------------------------ */
+
+/* The caller's struct with a concrete architecture. */
+static swa_jit_status take_concrete(const swa_jit_config *given, swa_jit_config *config_out)
+{
+  swa_jit_status status = sj_config_take(given, config_out);
+  if (status == SWA_JIT_OK && config_out->arch == SWA_JIT_ARCH_NATIVE) {
+    return sj_fail(SWA_JIT_INVALID,
+                   "arch is native, which this call cannot resolve: set what swa_jit_arch_native gives, or one "
+                   "of %s",
+                   sj_arch_list());
+  }
+  return status;
+}
+
+swa_jit_status swa_jit_config_check(const swa_jit_config *config, uint32_t *shared_memory_bytes_out)
+{
+  swa_jit_config concrete;
+  sj_tile_plan plan;
+  swa_jit_status status = take_concrete(config, &concrete);
+  if (status == SWA_JIT_OK) {
+    status = sj_tile_plan_make(&concrete, sj_arch_find(concrete.arch), &plan);
+  }
+  if (status == SWA_JIT_OK && shared_memory_bytes_out != NULL) {
+    *shared_memory_bytes_out = plan.shared_memory_bytes;
+  }
+  return status;
+}
+
+swa_jit_status swa_jit_config_to_text(const swa_jit_config *config, char *text, size_t text_size)
+{
+  return sj_config_to_text(config, text, text_size);
+}
+
+swa_jit_status swa_jit_config_from_text(const char *text, swa_jit_config *config_out)
+{
+  if (text == NULL || config_out == NULL) {
+    return fail_null(text == NULL ? "text" : "config_out");
+  }
+  return sj_config_from_text(text, config_out);
+}
+
+const char *swa_jit_arch_name(uint32_t arch)
+{
+  const sj_arch *found = sj_arch_find(arch);
+  return found != NULL ? found->name : NULL;
+}
+
+swa_jit_status swa_jit_arch_from_name(const char *name, uint32_t *arch_out)
+{
+  if (name == NULL || arch_out == NULL) {
+    return fail_null(name == NULL ? "name" : "arch_out");
+  }
+  return sj_arch_read_name(name, strlen(name), arch_out);
+}
+
+/* As take_concrete, but what is to be picked may hold anything. */
+static swa_jit_status take_for_pick(const swa_jit_config *given, swa_jit_config *config_out)
+{
+  swa_jit_config defaults;
+  swa_jit_config config;
+  swa_jit_status status = sj_abi_check(given, FIRST_CONFIG_SIZE, sizeof *given, "swa_jit_config");
+  if (status != SWA_JIT_OK) {
+    return status;
+  }
+  sj_config_init(&defaults);
+  config = defaults;
+  memcpy(&config, given, given->size < sizeof config ? given->size : sizeof config);
+  config.size = sizeof config;
+  config.head_group = defaults.head_group;
+  config.kv_tile = defaults.kv_tile;
+  return take_concrete(&config, config_out);
+}
+
+swa_jit_status swa_jit_pick(uint32_t num_tokens, uint32_t num_heads, uint32_t num_sms, swa_jit_config *config_inout)
+{
+  if (config_inout == NULL) {
+    return fail_null("config_inout");
+  }
+  if (num_tokens == 0 || num_heads == 0) {
+    return sj_fail(SWA_JIT_INVALID, "%s is 0: pick for at least 1", num_tokens == 0 ? "num_tokens" : "num_heads");
+  }
+  swa_jit_config picked;
+  swa_jit_status status = take_for_pick(config_inout, &picked);
+  if (status == SWA_JIT_OK) {
+    status = sj_pick_make(num_tokens, num_heads, num_sms, &picked);
+  }
+  if (status == SWA_JIT_OK) {
+    config_inout->head_group = picked.head_group;
+    config_inout->kv_tile = picked.kv_tile;
+  }
+  return status;
+}
+
+/* ---- Library ------------------------------------------------------------------------------------------------ */
+
+swa_jit_status swa_jit_open(const swa_jit_options *options, swa_jit_lib **lib_out)
+{
+  return lib_out != NULL ? sj_lib_open(options, sj_os_system(), lib_out) : fail_null("lib_out");
+}
+
+void swa_jit_close(swa_jit_lib **lib)
+{
+  if (lib != NULL && *lib != NULL) {
+    sj_lib_close(*lib);
+    *lib = NULL;
+  }
+}
+
+static swa_jit_status find_native(swa_jit_lib *lib, uint32_t *arch_out)
+{
+  const sj_cuda_api *cuda = NULL;
+  const sj_arch *arch = NULL;
+  swa_jit_status status = sj_lib_open_cuda(lib, &cuda);
+  if (status == SWA_JIT_OK) {
+    status = sj_load_native_arch(cuda, &arch);
+  }
+  if (status == SWA_JIT_OK) {
+    *arch_out = arch->id;
+  }
+  return status;
+}
+
+swa_jit_status swa_jit_arch_native(swa_jit_lib *lib, uint32_t *arch_out)
+{
+  swa_jit_status status = check_lib(lib);
+  if (status == SWA_JIT_OK) {
+    status = arch_out != NULL ? find_native(lib, arch_out) : fail_null("arch_out");
+  }
+  return end(lib, "swa_jit_arch_native", status);
+}
+
+swa_jit_status swa_jit_stats_get(swa_jit_lib *lib, swa_jit_stats *stats_out)
+{
+  swa_jit_status status = check_lib(lib);
+  if (status == SWA_JIT_OK) {
+    status = sj_abi_check(stats_out, FIRST_STATS_SIZE, sizeof *stats_out, "swa_jit_stats");
+  }
+  if (status == SWA_JIT_OK) {
+    sj_stats_snapshot(&lib->stats, stats_out);
+  }
+  return end(lib, "swa_jit_stats_get", status);
+}
+
+/* ---- Kernels ------------------------------------------------------------------------------------------------ */
+
+static swa_jit_status check_info(const swa_jit_kernel_info *info_out)
+{
+  return sj_abi_check(info_out, FIRST_INFO_SIZE, sizeof *info_out, "swa_jit_kernel_info");
+}
+
+/* What the caller's struct has room for; its size stays. */
+static void copy_info(const swa_jit_kernel_info *info, swa_jit_kernel_info *info_out)
+{
+  uint32_t size = info_out->size;
+  memcpy(info_out, info, size < sizeof *info ? size : sizeof *info);
+  info_out->size = size;
+}
+
+swa_jit_status swa_jit_kernel_get(swa_jit_lib *lib, const swa_jit_config *config, const swa_jit_kernel **kernel_out)
+{
+  struct swa_jit_kernel *kernel = NULL;
+  swa_jit_status status = check_lib(lib);
+  if (status == SWA_JIT_OK) {
+    status = kernel_out != NULL ? sj_build_kernel(lib, config, &kernel) : fail_null("kernel_out");
+  }
+  if (status == SWA_JIT_OK) {
+    *kernel_out = kernel;
+  }
+  return end(lib, "swa_jit_kernel_get", status);
+}
+
+static swa_jit_status get_cubin(swa_jit_lib *lib, const swa_jit_config *config, const void **cubin_out,
+                                size_t *cubin_bytes_out, swa_jit_kernel_info *info_out)
+{
+  struct swa_jit_kernel *kernel = NULL;
+  if (cubin_out == NULL || cubin_bytes_out == NULL) {
+    return fail_null(cubin_out == NULL ? "cubin_out" : "cubin_bytes_out");
+  }
+  swa_jit_status status = info_out != NULL ? check_info(info_out) : SWA_JIT_OK;
+  if (status == SWA_JIT_OK) {
+    status = sj_build_cubin(lib, config, &kernel);
+  }
+  if (status == SWA_JIT_OK) {
+    pthread_mutex_lock(&kernel->mutex);
+    *cubin_out = kernel->cubin;
+    *cubin_bytes_out = kernel->cubin_bytes;
+    if (info_out != NULL) {
+      copy_info(&kernel->info, info_out);
+    }
+    pthread_mutex_unlock(&kernel->mutex);
+  }
+  return status;
+}
+
+swa_jit_status swa_jit_cubin_get(swa_jit_lib *lib, const swa_jit_config *config, const void **cubin_out,
+                                 size_t *cubin_bytes_out, swa_jit_kernel_info *info_out)
+{
+  swa_jit_status status = check_lib(lib);
+  if (status == SWA_JIT_OK) {
+    status = get_cubin(lib, config, cubin_out, cubin_bytes_out, info_out);
+  }
+  return end(lib, "swa_jit_cubin_get", status);
+}
+
+swa_jit_status swa_jit_kernel_get_info(const swa_jit_kernel *kernel, swa_jit_kernel_info *info_out)
+{
+  if (kernel == NULL) {
+    return sj_fail(SWA_JIT_INVALID, "kernel is NULL: pass one that swa_jit_kernel_get returned");
+  }
+  swa_jit_status status = check_info(info_out);
+  if (status == SWA_JIT_OK) {
+    copy_info(&kernel->info, info_out);
+  }
+  return status;
+}
+
+/* ---- For people --------------------------------------------------------------------------------------------- */
+
+typedef swa_jit_status (*build_fn)(swa_jit_lib *lib, const swa_jit_config *config, struct swa_jit_kernel **kernel_out);
+
+/* The entry after build has filled it, for a call with one text as its result. */
+static swa_jit_status build_text(swa_jit_lib *lib, const swa_jit_config *config, const char **text_out,
+                                 const char *text_name, build_fn build, struct swa_jit_kernel **kernel_out)
+{
+  swa_jit_status status = check_lib(lib);
+  if (status == SWA_JIT_OK) {
+    status = text_out != NULL ? build(lib, config, kernel_out) : fail_null(text_name);
+  }
+  return status;
+}
+
+swa_jit_status swa_jit_source(swa_jit_lib *lib, const swa_jit_config *config, const char **source_out)
+{
+  struct swa_jit_kernel *kernel = NULL;
+  swa_jit_status status = build_text(lib, config, source_out, "source_out", sj_build_describe, &kernel);
+  if (status == SWA_JIT_OK) {
+    *source_out = kernel->source;
+  }
+  return end(lib, "swa_jit_source", status);
+}
+
+swa_jit_status swa_jit_key_text(swa_jit_lib *lib, const swa_jit_config *config, const char **key_text_out)
+{
+  struct swa_jit_kernel *kernel = NULL;
+  swa_jit_status status = build_text(lib, config, key_text_out, "key_text_out", sj_build_describe, &kernel);
+  if (status == SWA_JIT_OK) {
+    *key_text_out = kernel->key.text;
+  }
+  return end(lib, "swa_jit_key_text", status);
+}
+
+swa_jit_status swa_jit_ptx(swa_jit_lib *lib, const swa_jit_config *config, const char **ptx_out)
+{
+  struct swa_jit_kernel *kernel = NULL;
+  swa_jit_status status = build_text(lib, config, ptx_out, "ptx_out", sj_build_ptx, &kernel);
+  if (status == SWA_JIT_OK) {
+    *ptx_out = kernel->ptx;
+  }
+  return end(lib, "swa_jit_ptx", status);
+}
+
+swa_jit_status swa_jit_log_text(swa_jit_lib *lib, const swa_jit_config *config, const char **log_text_out)
+{
+  struct swa_jit_kernel *kernel = NULL;
+  swa_jit_status status = build_text(lib, config, log_text_out, "log_text_out", sj_build_cubin, &kernel);
+  if (status == SWA_JIT_OK) {
+    pthread_mutex_lock(&kernel->mutex);
+    *log_text_out = kernel->log_text != NULL ? kernel->log_text : "";
+    pthread_mutex_unlock(&kernel->mutex);
+  }
+  return end(lib, "swa_jit_log_text", status);
+}
+
+swa_jit_status swa_jit_store_has(swa_jit_lib *lib, const swa_jit_config *config, const char **file_name_out,
+                                 uint32_t *held_out)
+{
+  struct swa_jit_kernel *kernel = NULL;
+  bool is_held = false;
+  swa_jit_status status = check_lib(lib);
+  if (status == SWA_JIT_OK && (file_name_out == NULL || held_out == NULL)) {
+    status = fail_null(file_name_out == NULL ? "file_name_out" : "held_out");
+  }
+  if (status == SWA_JIT_OK) {
+    status = sj_build_is_stored(lib, config, &kernel, &is_held);
+  }
+  if (status == SWA_JIT_OK) {
+    *file_name_out = kernel->key.file_name;
+    *held_out = is_held;
+  }
+  return end(lib, "swa_jit_store_has", status);
+}
+
+/* ---- Decode ------------------------------------------------------------------------------------------------- */
+
+swa_jit_status swa_jit_decode(const swa_jit_kernel *kernel, const swa_jit_decode_args *args, swa_jit_stream stream)
+{
+  return sj_launch_decode(kernel, args, stream);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib.h"
+
+#include <stdlib.h>
+
+bool sj_lib_has_flag(const swa_jit_lib *lib, uint32_t flag)
+{
+  return (lib->options.flags & flag) != 0;
+}
+
+static swa_jit_status open_store(swa_jit_lib *lib)
+{
+  const sj_options *options = &lib->options;
+  if (options->cache_dir == NULL || sj_lib_has_flag(lib, SWA_JIT_FLAG_NO_STORE)) {
+    return SWA_JIT_OK;
+  }
+  swa_jit_status status = sj_store_open(options->cache_dir, sj_lib_has_flag(lib, SWA_JIT_FLAG_READ_ONLY), lib->os,
+                                        &options->log, &lib->stats, &lib->store);
+  if (status != SWA_JIT_STORE_ERROR || options->cache_dir_from_call) {
+    return status;
+  }
+  sj_log_line(&options->log, SWA_JIT_LOG_WARN, "no store, kernels are kept in memory only: %s", sj_message());
+  lib->store.dir_fd = -1;
+  lib->store_status = status;
+  return SWA_JIT_OK;
+}
+
+static swa_jit_status open_parts(swa_jit_lib *lib, const swa_jit_options *given)
+{
+  swa_jit_status status = sj_options_make(given, &lib->options);
+  if (status == SWA_JIT_OK) {
+    status = sj_kernel_table_create(&lib->table);
+  }
+  return status == SWA_JIT_OK ? open_store(lib) : status;
+}
+
+swa_jit_status sj_lib_open(const swa_jit_options *given, const sj_os *os, swa_jit_lib **lib_out)
+{
+  sj_kept_message kept;
+  sj_message_keep(&kept);
+  swa_jit_lib *lib = calloc(1, sizeof *lib);
+  if (lib == NULL || pthread_mutex_init(&lib->vendor_mutex, NULL) != 0) {
+    free(lib);
+    return sj_fail_memory();
+  }
+  lib->os = os;
+  lib->store.dir_fd = -1;
+  swa_jit_status status = open_parts(lib, given);
+  if (status != SWA_JIT_OK) {
+    sj_log log = lib->options.log;
+    sj_log_line(&log, SWA_JIT_LOG_ERROR, "swa_jit_open: %s", sj_message());
+    sj_lib_close(lib);
+    return status;
+  }
+  *lib_out = lib;
+  return sj_message_restore(status, &kept);
+}
+
+void sj_lib_close(swa_jit_lib *lib)
+{
+  sj_kernel_table_destroy(lib->table);
+  if (lib->has_cuda) {
+    sj_cuda_api_close(&lib->cuda);
+  }
+  if (lib->has_nvrtc) {
+    sj_nvrtc_api_close(&lib->nvrtc);
+  }
+  if (lib->store.dir_fd >= 0) {
+    sj_store_close(&lib->store);
+  }
+  sj_options_finish(&lib->options);
+  pthread_mutex_destroy(&lib->vendor_mutex);
+  free(lib);
+}
+
+swa_jit_status sj_lib_open_nvrtc(swa_jit_lib *lib, const sj_nvrtc_api **api_out)
+{
+  swa_jit_status status = SWA_JIT_OK;
+  if (!atomic_load_explicit(&lib->has_nvrtc, memory_order_acquire)) {
+    pthread_mutex_lock(&lib->vendor_mutex);
+    if (!lib->has_nvrtc) {
+      status = sj_nvrtc_api_open(lib->options.nvrtc_path, lib->options.virtual_env, &lib->options.log, &lib->nvrtc);
+      atomic_store_explicit(&lib->has_nvrtc, status == SWA_JIT_OK, memory_order_release);
+    }
+    pthread_mutex_unlock(&lib->vendor_mutex);
+  }
+  *api_out = &lib->nvrtc;
+  return status;
+}
+
+swa_jit_status sj_lib_open_cuda(swa_jit_lib *lib, const sj_cuda_api **api_out)
+{
+  swa_jit_status status = SWA_JIT_OK;
+  if (!atomic_load_explicit(&lib->has_cuda, memory_order_acquire)) {
+    pthread_mutex_lock(&lib->vendor_mutex);
+    if (!lib->has_cuda) {
+      status = sj_cuda_api_open(lib->options.cuda_path, &lib->options.log, &lib->cuda);
+      atomic_store_explicit(&lib->has_cuda, status == SWA_JIT_OK, memory_order_release);
+    }
+    pthread_mutex_unlock(&lib->vendor_mutex);
+  }
+  *api_out = &lib->cuda;
+  return status;
+}

@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public interface as a program sees it: documented errors, untouched outputs, structs of every size. The vendors'
+ * libraries are stand-ins. */
+#include "swa_jit/swa_jit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "build_fixture.h"
+#include "recording_cuda.h"
+#include "test_main.h"
+
+static const recording_cuda *cuda;
+static capture_log captured;
+
+/* A library object with stand-ins for both vendors, its store in folder. */
+static swa_jit_lib *open_lib(const char *folder)
+{
+  swa_jit_options options;
+  swa_jit_lib *lib = NULL;
+  char *cache_dir = temp_dir_join(folder, "store");
+  cuda->reset();
+  capture_log_init(&captured, SWA_JIT_LOG_ERROR);
+  swa_jit_options_init(&options);
+  options.cache_dir = cache_dir;
+  options.nvrtc_path = NVRTC_FAKE;
+  options.cuda_path = CUDA_RECORDING;
+  options.log = capture_log_write;
+  options.log_data = &captured;
+  options.log_level = SWA_JIT_LOG_ERROR;
+  assert_int_equal(swa_jit_open(&options, &lib), SWA_JIT_OK);
+  free(cache_dir);
+  return lib;
+}
+
+static void close_lib(swa_jit_lib **lib)
+{
+  swa_jit_close(lib);
+  assert_null(*lib);
+  capture_log_finish(&captured);
+}
+
+static swa_jit_config hopper_config(void)
+{
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  config.arch = SWA_JIT_ARCH_SM_90A;
+  return config;
+}
+
+static void version_text_is_the_headers(void **state)
+{
+  (void)state;
+  assert_string_equal(swa_jit_version_text(), SWA_JIT_VERSION_TEXT);
+}
+
+static void options_macro_and_init_agree_field_by_field(void **state)
+{
+  (void)state;
+  swa_jit_options macro = SWA_JIT_OPTIONS_INIT;
+  swa_jit_options made;
+  memset(&made, 0xff, sizeof made);
+  swa_jit_options_init(&made);
+  assert_int_equal(made.size, sizeof made);
+  assert_int_equal(made.size, macro.size);
+  assert_int_equal(made.flags, macro.flags);
+  assert_int_equal(made.log_level, macro.log_level);
+  assert_int_equal(made.lock_wait_ms, macro.lock_wait_ms);
+  assert_null(made.log);
+  assert_null(macro.log);
+  assert_ptr_equal(made.log_data, macro.log_data);
+  assert_ptr_equal(made.cache_dir, macro.cache_dir);
+  assert_ptr_equal(made.nvrtc_path, macro.nvrtc_path);
+  assert_ptr_equal(made.cuda_path, macro.cuda_path);
+  assert_ptr_equal(made.dump_dir, macro.dump_dir);
+  assert_ptr_equal(made.record_path, macro.record_path);
+  swa_jit_options_init(NULL);
+}
+
+static void config_macro_and_init_agree_field_by_field(void **state)
+{
+  (void)state;
+  swa_jit_config macro = SWA_JIT_CONFIG_INIT;
+  swa_jit_config made;
+  memset(&made, 0xff, sizeof made);
+  swa_jit_config_init(&made);
+  assert_int_equal(made.size, sizeof made);
+  assert_int_equal(made.size, macro.size);
+  assert_int_equal(made.arch, macro.arch);
+  assert_int_equal(made.head_dim, macro.head_dim);
+  assert_int_equal(made.head_group, macro.head_group);
+  assert_int_equal(made.kv_tile, macro.kv_tile);
+  assert_int_equal(made.window_size, macro.window_size);
+  assert_int_equal(made.kv_format, macro.kv_format);
+  assert_int_equal(made.index_type, macro.index_type);
+  assert_int_equal(made.lens_type, macro.lens_type);
+  assert_int_equal(made.scale_type, macro.scale_type);
+  assert_int_equal(made.lse, macro.lse);
+  swa_jit_config_init(NULL);
+}
+
+static void config_defaults_are_the_documented_ones(void **state)
+{
+  (void)state;
+  const swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  assert_int_equal(config.arch, 100);
+  assert_int_equal(config.head_dim, 512);
+  assert_int_equal(config.head_group, 16);
+  assert_int_equal(config.kv_tile, 16);
+  assert_int_equal(config.window_size, 128);
+  assert_int_equal(config.kv_format, SWA_JIT_KV_E4M3_SLOT);
+  assert_int_equal(config.index_type, SWA_JIT_INT32);
+  assert_int_equal(config.lens_type, SWA_JIT_INT32);
+  assert_int_equal(config.scale_type, SWA_JIT_FLOAT32);
+  assert_int_equal(config.lse, 1);
+}
+
+static void decode_args_macro_and_init_agree_field_by_field(void **state)
+{
+  (void)state;
+  swa_jit_decode_args macro = SWA_JIT_DECODE_ARGS_INIT;
+  swa_jit_decode_args made;
+  memset(&made, 0xff, sizeof made);
+  swa_jit_decode_args_init(&made);
+  assert_int_equal(made.size, sizeof made);
+  assert_int_equal(made.size, macro.size);
+  assert_int_equal(made.num_tokens, macro.num_tokens);
+  assert_int_equal(made.num_heads, macro.num_heads);
+  assert_int_equal(made.block_size, 1);
+  assert_int_equal(made.block_size, macro.block_size);
+  assert_int_equal(made.num_blocks, macro.num_blocks);
+  assert_ptr_equal(made.q, macro.q);
+  assert_int_equal(made.q_token_stride, macro.q_token_stride);
+  assert_int_equal(made.q_head_stride, macro.q_head_stride);
+  assert_ptr_equal(made.kv, macro.kv);
+  assert_int_equal(made.block_stride_bytes, macro.block_stride_bytes);
+  assert_int_equal(made.slot_stride_bytes, macro.slot_stride_bytes);
+  assert_ptr_equal(made.inv_scale, macro.inv_scale);
+  assert_ptr_equal(made.indices, macro.indices);
+  assert_int_equal(made.indices_token_stride, macro.indices_token_stride);
+  assert_ptr_equal(made.lens, macro.lens);
+  assert_ptr_equal(made.out, macro.out);
+  assert_int_equal(made.out_token_stride, macro.out_token_stride);
+  assert_int_equal(made.out_head_stride, macro.out_head_stride);
+  assert_ptr_equal(made.lse, macro.lse);
+  assert_int_equal(made.lse_token_stride, macro.lse_token_stride);
+  assert_true(made.scale >= 1.0f && made.scale <= 1.0f);
+  assert_true(macro.scale >= 1.0f && macro.scale <= 1.0f);
+  assert_int_equal(made.reserved, macro.reserved);
+  swa_jit_decode_args_init(NULL);
+}
+
+static void info_and_stats_macros_are_zeros_behind_their_size(void **state)
+{
+  (void)state;
+  const swa_jit_kernel_info info = SWA_JIT_KERNEL_INFO_INIT;
+  const swa_jit_stats stats = SWA_JIT_STATS_INIT;
+  assert_int_equal(info.size, sizeof info);
+  assert_int_equal(info.origin, SWA_JIT_ORIGIN_NONE);
+  assert_int_equal(info.cubin_bytes, 0);
+  assert_null(info.file_name);
+  assert_null(info.miss_reason);
+  assert_int_equal(stats.size, sizeof stats);
+  assert_int_equal(stats.store_hits, 0);
+  assert_int_equal(stats.load_ns, 0);
+}
+
+static void config_check_tells_shared_memory_and_refuses_native(void **state)
+{
+  (void)state;
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  uint32_t bytes = 0;
+  assert_int_equal(swa_jit_config_check(&config, &bytes), SWA_JIT_OK);
+  assert_true(bytes > 0);
+  assert_int_equal(swa_jit_config_check(&config, NULL), SWA_JIT_OK);
+  config.arch = SWA_JIT_ARCH_NATIVE;
+  bytes = 7;
+  assert_int_equal(swa_jit_config_check(&config, &bytes), SWA_JIT_INVALID);
+  assert_int_equal(bytes, 7);
+  assert_non_null(strstr(swa_jit_message(), "native"));
+  assert_int_equal(swa_jit_config_check(NULL, &bytes), SWA_JIT_INVALID);
+}
+
+/* The size rule, for a configuration; the other structs go through the same function. */
+static void config_of_another_size_follows_the_rule(void **state)
+{
+  (void)state;
+  struct {
+    swa_jit_config config;
+    uint32_t tail[2];
+  } newer = {.config = SWA_JIT_CONFIG_INIT};
+  newer.config.size = sizeof newer;
+  assert_int_equal(swa_jit_config_check(&newer.config, NULL), SWA_JIT_OK);
+  newer.tail[1] = 1;
+  assert_int_equal(swa_jit_config_check(&newer.config, NULL), SWA_JIT_NEWER);
+  newer.config.size = sizeof newer.config - 1;
+  assert_int_equal(swa_jit_config_check(&newer.config, NULL), SWA_JIT_INVALID);
+  newer.config.size = 0;
+  assert_int_equal(swa_jit_config_check(&newer.config, NULL), SWA_JIT_INVALID);
+}
+
+static void config_text_goes_both_ways(void **state)
+{
+  (void)state;
+  swa_jit_config config = hopper_config();
+  swa_jit_config read;
+  char text[256];
+  assert_int_equal(swa_jit_config_to_text(&config, text, sizeof text), SWA_JIT_OK);
+  assert_int_equal(swa_jit_config_from_text(text, &read), SWA_JIT_OK);
+  assert_memory_equal(&read, &config, sizeof config);
+  assert_int_equal(swa_jit_config_to_text(NULL, text, sizeof text), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_config_to_text(&config, NULL, 0), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_config_to_text(&config, text, 4), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_config_from_text(NULL, &read), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_config_from_text("", NULL), SWA_JIT_INVALID);
+}
+
+static void arch_names_go_both_ways(void **state)
+{
+  (void)state;
+  uint32_t arch = 7;
+  assert_string_equal(swa_jit_arch_name(SWA_JIT_ARCH_SM_100A), "sm_100a");
+  assert_null(swa_jit_arch_name(SWA_JIT_ARCH_NATIVE));
+  assert_null(swa_jit_arch_name(1234));
+  assert_int_equal(swa_jit_arch_from_name("sm_90a", &arch), SWA_JIT_OK);
+  assert_int_equal(arch, SWA_JIT_ARCH_SM_90A);
+  assert_int_equal(swa_jit_arch_from_name("native", &arch), SWA_JIT_OK);
+  assert_int_equal(arch, SWA_JIT_ARCH_NATIVE);
+  arch = 7;
+  assert_int_equal(swa_jit_arch_from_name("sm_100", &arch), SWA_JIT_INVALID);
+  assert_int_equal(arch, 7);
+  assert_non_null(strstr(swa_jit_message(), "sm_100a"));
+  assert_int_equal(swa_jit_arch_from_name(NULL, &arch), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_arch_from_name("sm_80", NULL), SWA_JIT_INVALID);
+}
+
+static void pick_sets_two_fields_to_legal_values(void **state)
+{
+  (void)state;
+  swa_jit_config config = hopper_config();
+  config.head_group = 0; /* what is picked may hold anything */
+  config.kv_tile = 12345;
+  assert_int_equal(swa_jit_pick(1, 128, 0, &config), SWA_JIT_OK);
+  assert_int_equal(swa_jit_config_check(&config, NULL), SWA_JIT_OK);
+  assert_int_equal(config.arch, SWA_JIT_ARCH_SM_90A);
+}
+
+static void pick_bad_arguments_are_invalid_and_change_nothing(void **state)
+{
+  (void)state;
+  swa_jit_config config = hopper_config();
+  const swa_jit_config before = config;
+  assert_int_equal(swa_jit_pick(0, 128, 0, &config), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_pick(1, 0, 0, &config), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_pick(1, 128, 0, NULL), SWA_JIT_INVALID);
+  assert_memory_equal(&config, &before, sizeof config);
+  config.head_dim = 100;
+  assert_int_equal(swa_jit_pick(1, 128, 0, &config), SWA_JIT_INVALID);
+  config = before;
+  config.arch = SWA_JIT_ARCH_NATIVE;
+  assert_int_equal(swa_jit_pick(1, 128, 0, &config), SWA_JIT_INVALID);
+  config = before;
+  config.size = 4;
+  assert_int_equal(swa_jit_pick(1, 128, 0, &config), SWA_JIT_INVALID);
+}
+
+static void open_bad_arguments_are_told(void **state)
+{
+  struct {
+    swa_jit_options options;
+    uint64_t tail;
+  } newer = {.options = SWA_JIT_OPTIONS_INIT};
+  swa_jit_lib *lib = NULL;
+  char *cache_dir = temp_dir_join(*state, "store");
+  newer.options.cache_dir = cache_dir;
+  assert_int_equal(swa_jit_open(&newer.options, NULL), SWA_JIT_INVALID);
+  newer.options.flags = 1u << 31;
+  assert_int_equal(swa_jit_open(&newer.options, &lib), SWA_JIT_INVALID);
+  newer.options.flags = 0;
+  newer.options.log_level = 99;
+  assert_int_equal(swa_jit_open(&newer.options, &lib), SWA_JIT_INVALID);
+  newer.options.log_level = 0;
+  newer.options.size = 8;
+  assert_int_equal(swa_jit_open(&newer.options, &lib), SWA_JIT_INVALID);
+  newer.options.size = sizeof newer;
+  newer.tail = 1;
+  assert_int_equal(swa_jit_open(&newer.options, &lib), SWA_JIT_NEWER);
+  assert_null(lib);
+  newer.tail = 0;
+  assert_int_equal(swa_jit_open(&newer.options, &lib), SWA_JIT_OK);
+  swa_jit_close(&lib);
+  free(cache_dir);
+}
+
+static void close_of_nothing_is_fine(void **state)
+{
+  (void)state;
+  swa_jit_lib *lib = NULL;
+  swa_jit_close(NULL);
+  swa_jit_close(&lib);
+  assert_null(lib);
+}
+
+static void calls_without_lib_are_invalid(void **state)
+{
+  (void)state;
+  swa_jit_config config = hopper_config();
+  const swa_jit_kernel *kernel = NULL;
+  const void *cubin = NULL;
+  const char *text = NULL;
+  size_t cubin_bytes = 0;
+  uint32_t number = 0;
+  swa_jit_stats stats = SWA_JIT_STATS_INIT;
+  assert_int_equal(swa_jit_arch_native(NULL, &number), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_kernel_get(NULL, &config, &kernel), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_cubin_get(NULL, &config, &cubin, &cubin_bytes, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_source(NULL, &config, &text), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_key_text(NULL, &config, &text), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_ptx(NULL, &config, &text), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_log_text(NULL, &config, &text), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_store_has(NULL, &config, &text, &number), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_stats_get(NULL, &stats), SWA_JIT_INVALID);
+  assert_non_null(strstr(swa_jit_message(), "lib is NULL"));
+}
+
+static void calls_without_outputs_are_invalid_and_logged_once(void **state)
+{
+  swa_jit_lib *lib = open_lib(*state);
+  swa_jit_config config = hopper_config();
+  const void *cubin = NULL;
+  const char *text = NULL;
+  size_t cubin_bytes = 0;
+  uint32_t number = 0;
+  assert_int_equal(swa_jit_arch_native(lib, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_kernel_get(lib, &config, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_cubin_get(lib, &config, NULL, &cubin_bytes, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_cubin_get(lib, &config, &cubin, NULL, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_source(lib, &config, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_key_text(lib, &config, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_ptx(lib, &config, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_log_text(lib, &config, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_store_has(lib, &config, NULL, &number), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_store_has(lib, &config, &text, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_stats_get(lib, NULL), SWA_JIT_INVALID);
+  assert_int_equal(capture_log_count(&captured, SWA_JIT_LOG_ERROR), 11);
+  assert_true(capture_log_has(&captured, "swa_jit_source: SWA_JIT_INVALID: source_out is NULL"));
+  close_lib(&lib);
+}
+
+static void calls_without_config_are_invalid(void **state)
+{
+  swa_jit_lib *lib = open_lib(*state);
+  const swa_jit_kernel *kernel = NULL;
+  const void *cubin = NULL;
+  const char *text = NULL;
+  size_t cubin_bytes = 7;
+  uint32_t number = 7;
+  assert_int_equal(swa_jit_kernel_get(lib, NULL, &kernel), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_cubin_get(lib, NULL, &cubin, &cubin_bytes, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_source(lib, NULL, &text), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_key_text(lib, NULL, &text), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_ptx(lib, NULL, &text), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_log_text(lib, NULL, &text), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_store_has(lib, NULL, &text, &number), SWA_JIT_INVALID);
+  assert_null(kernel);
+  assert_null(cubin);
+  assert_null(text);
+  assert_int_equal(cubin_bytes, 7);
+  assert_int_equal(number, 7);
+  close_lib(&lib);
+}
+
+/* A whole life, in the order of the header's first page. */
+static void life_of_a_kernel_goes_well(void **state)
+{
+  swa_jit_lib *lib = open_lib(*state);
+  swa_jit_config config = hopper_config();
+  const swa_jit_kernel *kernel = NULL;
+  const char *file_name = NULL;
+  const char *text = NULL;
+  const void *cubin = NULL;
+  size_t cubin_bytes = 0;
+  uint32_t number = 7;
+  swa_jit_kernel_info info = SWA_JIT_KERNEL_INFO_INIT;
+  swa_jit_stats stats = SWA_JIT_STATS_INIT;
+  assert_int_equal(swa_jit_arch_native(lib, &number), SWA_JIT_OK);
+  assert_int_equal(number, SWA_JIT_ARCH_SM_90A);
+  assert_int_equal(swa_jit_store_has(lib, &config, &file_name, &number), SWA_JIT_OK);
+  assert_int_equal(number, 0);
+  assert_int_equal(swa_jit_kernel_get(lib, &config, &kernel), SWA_JIT_OK);
+  assert_int_equal(swa_jit_kernel_get_info(kernel, &info), SWA_JIT_OK);
+  assert_int_equal(info.origin, SWA_JIT_ORIGIN_COMPILED);
+  assert_int_equal(info.size, sizeof info);
+  assert_string_equal(info.file_name, file_name);
+  assert_int_equal(swa_jit_store_has(lib, &config, &file_name, &number), SWA_JIT_OK);
+  assert_int_equal(number, 1);
+  assert_int_equal(swa_jit_cubin_get(lib, &config, &cubin, &cubin_bytes, &info), SWA_JIT_OK);
+  assert_int_equal(cubin_bytes, info.cubin_bytes);
+  assert_memory_equal(cubin, "\177ELF", 4);
+  assert_int_equal(swa_jit_source(lib, &config, &text), SWA_JIT_OK);
+  assert_non_null(strstr(text, "#line"));
+  assert_int_equal(swa_jit_key_text(lib, &config, &text), SWA_JIT_OK);
+  assert_string_equal(text, info.key_text);
+  assert_int_equal(swa_jit_log_text(lib, &config, &text), SWA_JIT_OK);
+  assert_non_null(strstr(text, "registers"));
+  assert_int_equal(swa_jit_ptx(lib, &config, &text), SWA_JIT_OK);
+  assert_string_equal(text, FAKE_NVRTC_PTX);
+  assert_int_equal(swa_jit_stats_get(lib, &stats), SWA_JIT_OK);
+  assert_int_equal(stats.compiles, 2); /* the cubin, and afresh for the PTX */
+  assert_int_equal(stats.store_writes, 1);
+  assert_int_equal(stats.loads, 1);
+  assert_int_equal(capture_log_count(&captured, SWA_JIT_LOG_ERROR), 0);
+  close_lib(&lib);
+  assert_int_equal(cuda->num_loaded(), 0);
+}
+
+static void log_text_of_a_stored_kernel_is_empty(void **state)
+{
+  swa_jit_config config = hopper_config();
+  const char *text = NULL;
+  for (int i = 0; i < 2; i++) {
+    swa_jit_lib *lib = open_lib(*state);
+    assert_int_equal(swa_jit_log_text(lib, &config, &text), SWA_JIT_OK);
+    assert_int_equal(text[0] == '\0', i == 1);
+    close_lib(&lib);
+  }
+}
+
+static void info_of_another_size_follows_the_rule(void **state)
+{
+  struct {
+    swa_jit_kernel_info info;
+    uint64_t tail;
+  } newer = {.info = SWA_JIT_KERNEL_INFO_INIT};
+  swa_jit_lib *lib = open_lib(*state);
+  swa_jit_config config = hopper_config();
+  const swa_jit_kernel *kernel = NULL;
+  const void *cubin = NULL;
+  size_t cubin_bytes = 0;
+  assert_int_equal(swa_jit_kernel_get(lib, &config, &kernel), SWA_JIT_OK);
+  assert_int_equal(swa_jit_kernel_get_info(NULL, &newer.info), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_kernel_get_info(kernel, NULL), SWA_JIT_INVALID);
+  newer.info.size = 16;
+  assert_int_equal(swa_jit_kernel_get_info(kernel, &newer.info), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_cubin_get(lib, &config, &cubin, &cubin_bytes, &newer.info), SWA_JIT_INVALID);
+  assert_null(cubin);
+  newer.info.size = sizeof newer;
+  newer.tail = 1;
+  assert_int_equal(swa_jit_kernel_get_info(kernel, &newer.info), SWA_JIT_NEWER);
+  newer.tail = 0;
+  assert_int_equal(swa_jit_kernel_get_info(kernel, &newer.info), SWA_JIT_OK);
+  assert_int_equal(newer.info.size, sizeof newer);
+  assert_int_equal(newer.info.arch, SWA_JIT_ARCH_SM_90A);
+  assert_int_equal(newer.tail, 0);
+  close_lib(&lib);
+}
+
+static void stats_of_another_size_follow_the_rule(void **state)
+{
+  struct {
+    swa_jit_stats stats;
+    uint64_t tail;
+  } newer = {.stats = SWA_JIT_STATS_INIT};
+  swa_jit_lib *lib = open_lib(*state);
+  newer.stats.size = 8;
+  assert_int_equal(swa_jit_stats_get(lib, &newer.stats), SWA_JIT_INVALID);
+  newer.stats.size = sizeof newer;
+  newer.tail = 1;
+  assert_int_equal(swa_jit_stats_get(lib, &newer.stats), SWA_JIT_NEWER);
+  newer.tail = 0;
+  assert_int_equal(swa_jit_stats_get(lib, &newer.stats), SWA_JIT_OK);
+  assert_int_equal(newer.stats.size, sizeof newer);
+  close_lib(&lib);
+}
+
+static void decode_checks_and_launches(void **state)
+{
+  swa_jit_lib *lib = open_lib(*state);
+  swa_jit_config config = hopper_config();
+  const swa_jit_kernel *kernel = NULL;
+  swa_jit_decode_args args = SWA_JIT_DECODE_ARGS_INIT;
+  assert_int_equal(swa_jit_kernel_get(lib, &config, &kernel), SWA_JIT_OK);
+  assert_int_equal(swa_jit_decode(NULL, &args, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_decode(kernel, NULL, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_decode(kernel, &args, NULL), SWA_JIT_OK); /* no token: nothing to launch */
+  args.num_tokens = 1;
+  assert_int_equal(swa_jit_decode(kernel, &args, NULL), SWA_JIT_INVALID); /* no heads */
+  assert_int_equal(cuda->num_launches(), 0);
+  close_lib(&lib);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, temp_dir_setup, temp_dir_teardown)
+
+int main(void)
+{
+  build_fixture_clear_environment();
+  cuda = recording_cuda_open(CUDA_RECORDING);
+  if (cuda == NULL) {
+    fprintf(stderr, "%s: %s\n", CUDA_RECORDING, dlerror());
+    return 1;
+  }
+  const struct CMUnitTest tests[] = {
+      TEST(version_text_is_the_headers),
+      TEST(options_macro_and_init_agree_field_by_field),
+      TEST(config_macro_and_init_agree_field_by_field),
+      TEST(config_defaults_are_the_documented_ones),
+      TEST(decode_args_macro_and_init_agree_field_by_field),
+      TEST(info_and_stats_macros_are_zeros_behind_their_size),
+      TEST(config_check_tells_shared_memory_and_refuses_native),
+      TEST(config_of_another_size_follows_the_rule),
+      TEST(config_text_goes_both_ways),
+      TEST(arch_names_go_both_ways),
+      TEST(pick_sets_two_fields_to_legal_values),
+      TEST(pick_bad_arguments_are_invalid_and_change_nothing),
+      TEST(open_bad_arguments_are_told),
+      TEST(close_of_nothing_is_fine),
+      TEST(calls_without_lib_are_invalid),
+      TEST(calls_without_outputs_are_invalid_and_logged_once),
+      TEST(calls_without_config_are_invalid),
+      TEST(life_of_a_kernel_goes_well),
+      TEST(log_text_of_a_stored_kernel_is_empty),
+      TEST(info_of_another_size_follows_the_rule),
+      TEST(stats_of_another_size_follow_the_rule),
+      TEST(decode_checks_and_launches),
+  };
+  return SJ_TEST_RUN(tests);
+}

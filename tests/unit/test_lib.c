@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "build_fixture.h"
+#include "test_main.h"
+
+static void open_with_folder_makes_the_store(void **state)
+{
+  build_fixture fixture;
+  build_fixture_open(&fixture, *state, 0, NULL);
+  assert_int_equal(access(fixture.cache_dir, F_OK), 0);
+  assert_true(fixture.lib->store.dir_fd >= 0);
+  assert_int_equal(fixture.lib->store_status, SWA_JIT_OK);
+  assert_false(sj_lib_has_flag(fixture.lib, SWA_JIT_FLAG_READ_ONLY));
+  build_fixture_close(&fixture);
+}
+
+static void open_opens_no_vendor_library(void **state)
+{
+  build_fixture fixture;
+  build_fixture_open(&fixture, *state, 0, NULL);
+  assert_int_equal(fixture.lib->has_nvrtc, 0);
+  assert_int_equal(fixture.lib->has_cuda, 0);
+  build_fixture_close(&fixture);
+}
+
+static void open_named_folder_that_is_a_file_fails_and_is_logged(void **state)
+{
+  char *path = temp_dir_join(*state, "file");
+  capture_log capture;
+  swa_jit_lib *lib = NULL;
+  swa_jit_options options = SWA_JIT_OPTIONS_INIT;
+  assert_true(temp_dir_write(path, "x", 1));
+  capture_log_init(&capture, SWA_JIT_LOG_DEBUG);
+  options.cache_dir = path;
+  options.log = capture_log_write;
+  options.log_data = &capture;
+  assert_int_equal(sj_lib_open(&options, sj_os_system(), &lib), SWA_JIT_STORE_ERROR);
+  assert_null(lib);
+  assert_non_null(strstr(sj_message(), path));
+  assert_int_equal(capture_log_count(&capture, SWA_JIT_LOG_ERROR), 1);
+  capture_log_finish(&capture);
+  free(path);
+}
+
+static void open_default_folder_that_is_a_file_is_a_warning(void **state)
+{
+  char *path = temp_dir_join(*state, "file");
+  build_fixture fixture;
+  assert_true(temp_dir_write(path, "x", 1));
+  assert_int_equal(setenv("SWA_JIT_CACHE_DIR", path, 1), 0);
+  build_fixture_open_in(&fixture, NULL, 0, NULL, NULL);
+  assert_int_equal(unsetenv("SWA_JIT_CACHE_DIR"), 0);
+  assert_int_equal(fixture.lib->store.dir_fd, -1);
+  assert_int_equal(fixture.lib->store_status, SWA_JIT_STORE_ERROR);
+  assert_int_equal(capture_log_count(&fixture.log, SWA_JIT_LOG_WARN), 1);
+  build_fixture_close(&fixture);
+  free(path);
+}
+
+static void open_without_any_folder_is_memory_only(void **state)
+{
+  (void)state;
+  build_fixture fixture;
+  build_fixture_open_in(&fixture, NULL, 0, NULL, NULL);
+  assert_int_equal(fixture.lib->store.dir_fd, -1);
+  assert_int_equal(fixture.lib->store_status, SWA_JIT_OK);
+  build_fixture_close(&fixture);
+}
+
+static void open_each_system_call_failing_is_a_status_and_leaks_nothing(void **state)
+{
+  char *path = temp_dir_join(*state, "a/b");
+  swa_jit_options options = SWA_JIT_OPTIONS_INIT;
+  options.cache_dir = path;
+  for (unsigned nth = 1;; nth++) {
+    swa_jit_lib *lib = NULL;
+    const sj_os *os = failing_os_start((failing_os_plan){.nth = nth, .error = EIO});
+    swa_jit_status status = sj_lib_open(&options, os, &lib);
+    bool has_failed = failing_os_has_failed();
+    if (status == SWA_JIT_OK) {
+      sj_lib_close(lib);
+    } else {
+      assert_int_equal(status, SWA_JIT_STORE_ERROR);
+      assert_null(lib);
+    }
+    if (!has_failed) {
+      assert_int_equal(status, SWA_JIT_OK);
+      break;
+    }
+  }
+  free(path);
+}
+
+static void open_nvrtc_failure_is_not_remembered(void **state)
+{
+  build_fixture fixture;
+  const sj_nvrtc_api *api = NULL;
+  build_fixture_open(&fixture, *state, 0, NULL);
+  assert_int_equal(sj_lib_open_nvrtc(fixture.lib, &api), SWA_JIT_NO_COMPILER);
+  free(fixture.lib->options.nvrtc_path);
+  fixture.lib->options.nvrtc_path = strdup(NVRTC_FAKE);
+  assert_int_equal(sj_lib_open_nvrtc(fixture.lib, &api), SWA_JIT_OK);
+  assert_ptr_equal(api, &fixture.lib->nvrtc);
+  assert_int_equal(api->version_code, 13000);
+  assert_string_equal(api->path, NVRTC_FAKE);
+  build_fixture_close(&fixture);
+}
+
+static void open_cuda_failure_is_not_remembered(void **state)
+{
+  build_fixture fixture;
+  const sj_cuda_api *api = NULL;
+  build_fixture_open(&fixture, *state, 0, NULL);
+  char *path = fixture.lib->options.cuda_path;
+  fixture.lib->options.cuda_path = strdup("/nonexistent/libcuda.so");
+  assert_int_equal(sj_lib_open_cuda(fixture.lib, &api), SWA_JIT_NO_DRIVER);
+  free(fixture.lib->options.cuda_path);
+  fixture.lib->options.cuda_path = path;
+  assert_int_equal(sj_lib_open_cuda(fixture.lib, &api), SWA_JIT_OK);
+  assert_ptr_equal(api, &fixture.lib->cuda);
+  build_fixture_close(&fixture);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, temp_dir_setup, temp_dir_teardown)
+
+int main(void)
+{
+  build_fixture_clear_environment();
+  const struct CMUnitTest tests[] = {
+      TEST(open_with_folder_makes_the_store),
+      TEST(open_opens_no_vendor_library),
+      TEST(open_named_folder_that_is_a_file_fails_and_is_logged),
+      TEST(open_default_folder_that_is_a_file_is_a_warning),
+      TEST(open_without_any_folder_is_memory_only),
+      TEST(open_each_system_call_failing_is_a_status_and_leaks_nothing),
+      TEST(open_nvrtc_failure_is_not_remembered),
+      TEST(open_cuda_failure_is_not_remembered),
+  };
+  return SJ_TEST_RUN(tests);
+}
