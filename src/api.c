@@ -20,11 +20,6 @@ static swa_jit_status fail_null(const char *name)
   return sj_fail(SWA_JIT_INVALID, "%s is NULL: pass an address", name);
 }
 
-static swa_jit_status check_lib(const swa_jit_lib *lib)
-{
-  return lib != NULL ? SWA_JIT_OK : sj_fail(SWA_JIT_INVALID, "lib is NULL: pass an object that swa_jit_open made");
-}
-
 /* The one place where a failure of a library object's call is logged. */
 static swa_jit_status end(const swa_jit_lib *lib, const char *call, swa_jit_status status)
 {
@@ -32,6 +27,15 @@ static swa_jit_status end(const swa_jit_lib *lib, const char *call, swa_jit_stat
     sj_log_line(&lib->options.log, SWA_JIT_LOG_ERROR, "%s: %s: %s", call, sj_status_name(status), sj_message());
   }
   return status;
+}
+
+/* For a call without its library object or without the output of that name. */
+static swa_jit_status refuse(const swa_jit_lib *lib, const char *call, const char *output_name)
+{
+  if (lib == NULL) {
+    return sj_fail(SWA_JIT_INVALID, "lib is NULL: pass an object that swa_jit_open made");
+  }
+  return end(lib, call, fail_null(output_name));
 }
 
 /* ---- Version, message, initialisers ------------------------------------------------------------------------- */
@@ -181,10 +185,13 @@ void swa_jit_close(swa_jit_lib **lib)
   }
 }
 
-static swa_jit_status find_native(swa_jit_lib *lib, uint32_t *arch_out)
+swa_jit_status swa_jit_arch_native(swa_jit_lib *lib, uint32_t *arch_out)
 {
   const sj_cuda_api *cuda = NULL;
   const sj_arch *arch = NULL;
+  if (lib == NULL || arch_out == NULL) {
+    return refuse(lib, "swa_jit_arch_native", "arch_out");
+  }
   swa_jit_status status = sj_lib_open_cuda(lib, &cuda);
   if (status == SWA_JIT_OK) {
     status = sj_load_native_arch(cuda, &arch);
@@ -192,24 +199,15 @@ static swa_jit_status find_native(swa_jit_lib *lib, uint32_t *arch_out)
   if (status == SWA_JIT_OK) {
     *arch_out = arch->id;
   }
-  return status;
-}
-
-swa_jit_status swa_jit_arch_native(swa_jit_lib *lib, uint32_t *arch_out)
-{
-  swa_jit_status status = check_lib(lib);
-  if (status == SWA_JIT_OK) {
-    status = arch_out != NULL ? find_native(lib, arch_out) : fail_null("arch_out");
-  }
   return end(lib, "swa_jit_arch_native", status);
 }
 
 swa_jit_status swa_jit_stats_get(swa_jit_lib *lib, swa_jit_stats *stats_out)
 {
-  swa_jit_status status = check_lib(lib);
-  if (status == SWA_JIT_OK) {
-    status = sj_abi_check(stats_out, FIRST_STATS_SIZE, sizeof *stats_out, "swa_jit_stats");
+  if (lib == NULL || stats_out == NULL) {
+    return refuse(lib, "swa_jit_stats_get", "stats_out");
   }
+  swa_jit_status status = sj_abi_check(stats_out, FIRST_STATS_SIZE, sizeof *stats_out, "swa_jit_stats");
   if (status == SWA_JIT_OK) {
     sj_stats_snapshot(&lib->stats, stats_out);
   }
@@ -234,22 +232,22 @@ static void copy_info(const swa_jit_kernel_info *info, swa_jit_kernel_info *info
 swa_jit_status swa_jit_kernel_get(swa_jit_lib *lib, const swa_jit_config *config, const swa_jit_kernel **kernel_out)
 {
   struct swa_jit_kernel *kernel = NULL;
-  swa_jit_status status = check_lib(lib);
-  if (status == SWA_JIT_OK) {
-    status = kernel_out != NULL ? sj_build_kernel(lib, config, &kernel) : fail_null("kernel_out");
+  if (lib == NULL || kernel_out == NULL) {
+    return refuse(lib, "swa_jit_kernel_get", "kernel_out");
   }
+  swa_jit_status status = sj_build_kernel(lib, config, &kernel);
   if (status == SWA_JIT_OK) {
     *kernel_out = kernel;
   }
   return end(lib, "swa_jit_kernel_get", status);
 }
 
-static swa_jit_status get_cubin(swa_jit_lib *lib, const swa_jit_config *config, const void **cubin_out,
-                                size_t *cubin_bytes_out, swa_jit_kernel_info *info_out)
+swa_jit_status swa_jit_cubin_get(swa_jit_lib *lib, const swa_jit_config *config, const void **cubin_out,
+                                 size_t *cubin_bytes_out, swa_jit_kernel_info *info_out)
 {
   struct swa_jit_kernel *kernel = NULL;
-  if (cubin_out == NULL || cubin_bytes_out == NULL) {
-    return fail_null(cubin_out == NULL ? "cubin_out" : "cubin_bytes_out");
+  if (lib == NULL || cubin_out == NULL || cubin_bytes_out == NULL) {
+    return refuse(lib, "swa_jit_cubin_get", cubin_out == NULL ? "cubin_out" : "cubin_bytes_out");
   }
   swa_jit_status status = info_out != NULL ? check_info(info_out) : SWA_JIT_OK;
   if (status == SWA_JIT_OK) {
@@ -263,16 +261,6 @@ static swa_jit_status get_cubin(swa_jit_lib *lib, const swa_jit_config *config, 
       copy_info(&kernel->info, info_out);
     }
     pthread_mutex_unlock(&kernel->mutex);
-  }
-  return status;
-}
-
-swa_jit_status swa_jit_cubin_get(swa_jit_lib *lib, const swa_jit_config *config, const void **cubin_out,
-                                 size_t *cubin_bytes_out, swa_jit_kernel_info *info_out)
-{
-  swa_jit_status status = check_lib(lib);
-  if (status == SWA_JIT_OK) {
-    status = get_cubin(lib, config, cubin_out, cubin_bytes_out, info_out);
   }
   return end(lib, "swa_jit_cubin_get", status);
 }
@@ -291,23 +279,13 @@ swa_jit_status swa_jit_kernel_get_info(const swa_jit_kernel *kernel, swa_jit_ker
 
 /* ---- For people --------------------------------------------------------------------------------------------- */
 
-typedef swa_jit_status (*build_fn)(swa_jit_lib *lib, const swa_jit_config *config, struct swa_jit_kernel **kernel_out);
-
-/* The entry after build has filled it, for a call with one text as its result. */
-static swa_jit_status build_text(swa_jit_lib *lib, const swa_jit_config *config, const char **text_out,
-                                 const char *text_name, build_fn build, struct swa_jit_kernel **kernel_out)
-{
-  swa_jit_status status = check_lib(lib);
-  if (status == SWA_JIT_OK) {
-    status = text_out != NULL ? build(lib, config, kernel_out) : fail_null(text_name);
-  }
-  return status;
-}
-
 swa_jit_status swa_jit_source(swa_jit_lib *lib, const swa_jit_config *config, const char **source_out)
 {
   struct swa_jit_kernel *kernel = NULL;
-  swa_jit_status status = build_text(lib, config, source_out, "source_out", sj_build_describe, &kernel);
+  if (lib == NULL || source_out == NULL) {
+    return refuse(lib, "swa_jit_source", "source_out");
+  }
+  swa_jit_status status = sj_build_describe(lib, config, &kernel);
   if (status == SWA_JIT_OK) {
     *source_out = kernel->source;
   }
@@ -317,7 +295,10 @@ swa_jit_status swa_jit_source(swa_jit_lib *lib, const swa_jit_config *config, co
 swa_jit_status swa_jit_key_text(swa_jit_lib *lib, const swa_jit_config *config, const char **key_text_out)
 {
   struct swa_jit_kernel *kernel = NULL;
-  swa_jit_status status = build_text(lib, config, key_text_out, "key_text_out", sj_build_describe, &kernel);
+  if (lib == NULL || key_text_out == NULL) {
+    return refuse(lib, "swa_jit_key_text", "key_text_out");
+  }
+  swa_jit_status status = sj_build_describe(lib, config, &kernel);
   if (status == SWA_JIT_OK) {
     *key_text_out = kernel->key.text;
   }
@@ -327,7 +308,10 @@ swa_jit_status swa_jit_key_text(swa_jit_lib *lib, const swa_jit_config *config, 
 swa_jit_status swa_jit_ptx(swa_jit_lib *lib, const swa_jit_config *config, const char **ptx_out)
 {
   struct swa_jit_kernel *kernel = NULL;
-  swa_jit_status status = build_text(lib, config, ptx_out, "ptx_out", sj_build_ptx, &kernel);
+  if (lib == NULL || ptx_out == NULL) {
+    return refuse(lib, "swa_jit_ptx", "ptx_out");
+  }
+  swa_jit_status status = sj_build_ptx(lib, config, &kernel);
   if (status == SWA_JIT_OK) {
     *ptx_out = kernel->ptx;
   }
@@ -337,7 +321,10 @@ swa_jit_status swa_jit_ptx(swa_jit_lib *lib, const swa_jit_config *config, const
 swa_jit_status swa_jit_log_text(swa_jit_lib *lib, const swa_jit_config *config, const char **log_text_out)
 {
   struct swa_jit_kernel *kernel = NULL;
-  swa_jit_status status = build_text(lib, config, log_text_out, "log_text_out", sj_build_cubin, &kernel);
+  if (lib == NULL || log_text_out == NULL) {
+    return refuse(lib, "swa_jit_log_text", "log_text_out");
+  }
+  swa_jit_status status = sj_build_cubin(lib, config, &kernel);
   if (status == SWA_JIT_OK) {
     pthread_mutex_lock(&kernel->mutex);
     *log_text_out = kernel->log_text != NULL ? kernel->log_text : "";
@@ -351,13 +338,10 @@ swa_jit_status swa_jit_store_has(swa_jit_lib *lib, const swa_jit_config *config,
 {
   struct swa_jit_kernel *kernel = NULL;
   bool is_held = false;
-  swa_jit_status status = check_lib(lib);
-  if (status == SWA_JIT_OK && (file_name_out == NULL || held_out == NULL)) {
-    status = fail_null(file_name_out == NULL ? "file_name_out" : "held_out");
+  if (lib == NULL || file_name_out == NULL || held_out == NULL) {
+    return refuse(lib, "swa_jit_store_has", file_name_out == NULL ? "file_name_out" : "held_out");
   }
-  if (status == SWA_JIT_OK) {
-    status = sj_build_is_stored(lib, config, &kernel, &is_held);
-  }
+  swa_jit_status status = sj_build_is_stored(lib, config, &kernel, &is_held);
   if (status == SWA_JIT_OK) {
     *file_name_out = kernel->key.file_name;
     *held_out = is_held;
