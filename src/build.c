@@ -11,10 +11,7 @@
 #include "store_lock.h"
 #include "text.h"
 
-enum {
-  REASON_SIZE = 512,
-  SLOW_COMPILE_MS = 3000 /* from here on a compile's line is a warning */
-};
+enum { REASON_SIZE = 512 };
 
 /* ---- Configuration -> entry with plan, source and key ------------------------------------------------------- */
 
@@ -211,11 +208,11 @@ static swa_jit_status open_compiler(swa_jit_lib *lib, const struct swa_jit_kerne
 
 static void log_compile(const swa_jit_lib *lib, const struct swa_jit_kernel *kernel, const sj_compiled *compiled)
 {
-  unsigned long long milliseconds = compiled->compile_ns / 1000000;
-  sj_log_line(&lib->options.log, milliseconds < SLOW_COMPILE_MS ? SWA_JIT_LOG_INFO : SWA_JIT_LOG_WARN,
+  sj_log_line(&lib->options.log, SWA_JIT_LOG_INFO,
               "compiled %s with NVRTC %u.%u in %llu ms: %zu bytes, %u registers, %u bytes of spills",
-              kernel->key.file_name, compiled->nvrtc_version / 1000, compiled->nvrtc_version % 1000 / 10, milliseconds,
-              compiled->cubin_bytes, compiled->num_registers, compiled->spill_store_bytes);
+              kernel->key.file_name, compiled->nvrtc_version / 1000, compiled->nvrtc_version % 1000 / 10,
+              (unsigned long long)(compiled->compile_ns / 1000000), compiled->cubin_bytes, compiled->num_registers,
+              compiled->spill_store_bytes);
 }
 
 static void dump(const swa_jit_lib *lib, const struct swa_jit_kernel *kernel, const char *ending, const void *bytes,
