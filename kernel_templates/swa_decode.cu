@@ -76,12 +76,14 @@ __device__ __forceinline__ void decode_exact(const swa_params &params, const cta
   mma::value_warp vw = mma::make_value_warp();
   mma::held_weights held;
   mma::hold_weights(smem, vw, held);
-  __syncthreads();
 #pragma unroll 1
   for (unsigned batch = 0; batch < value_slices; batch += batch_slices) {
     mma::value_tiles values;
     mma::clear_values(values);
     mma::add_values(smem, vw, 0, plan.len, batch, held, values);
+    if (batch == 0) {
+      __syncthreads(); /* rows are finished */
+    }
     store_values(params, plan, smem, vw, 0, batch, values);
   }
 }
