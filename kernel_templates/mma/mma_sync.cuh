@@ -289,7 +289,7 @@ __device__ __forceinline__ void add_values(const smem_plan &smem, const value_wa
       add_step(step, held.step[step]);
     }
   } else {
-#pragma unroll 2
+#pragma unroll 4
     for (unsigned step = 0; step < num_steps; step++) {
       add_step(step, load_weights(smem, w, step));
     }
