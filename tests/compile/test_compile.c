@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compiles the grid for the architecture given as the argument, through the public interface, without a GPU. */
+#include "grid.h"
+
+#include <string.h>
+
+#include "temp_dir.h"
+#include "test_main.h"
+
+static swa_jit_lib *lib;
+static uint32_t arch;
+
+/* Compiles one configuration and compares what the compiler reports with what was promised before. */
+static void check_compiled(const swa_jit_config *config, swa_jit_kernel_info *info_out)
+{
+  char text[256];
+  assert_int_equal(swa_jit_config_to_text(config, text, sizeof text), SWA_JIT_OK);
+  uint32_t promised = 0;
+  assert_int_equal(swa_jit_config_check(config, &promised), SWA_JIT_OK);
+
+  const void *cubin = NULL;
+  size_t cubin_bytes = 0;
+  const swa_jit_kernel_info fresh = SWA_JIT_KERNEL_INFO_INIT;
+  *info_out = fresh;
+  const swa_jit_status status = swa_jit_cubin_get(lib, config, &cubin, &cubin_bytes, info_out);
+  if (status != SWA_JIT_OK) {
+    fail_msg("%s: %s", text, swa_jit_message());
+  }
+  print_message("%s: %u registers, %u bytes of shared memory, %u/%u bytes spilled, %llu ms\n", text,
+                info_out->num_registers, info_out->shared_memory_bytes, info_out->spill_store_bytes,
+                info_out->spill_load_bytes, (unsigned long long)(info_out->compile_ns / 1000000));
+  assert_int_equal(info_out->arch, arch);
+  assert_int_equal(info_out->shared_memory_bytes, promised);
+  assert_int_equal(info_out->cubin_bytes, cubin_bytes);
+  assert_true(cubin_bytes > 4 && memcmp(cubin, "\177ELF", 4) == 0);
+  assert_in_range(info_out->num_registers, 1, 255);
+  /* What was compiled must fit a multiprocessor: a launch would fail otherwise. */
+  assert_in_range(info_out->num_threads, 32, 1024);
+  assert_true(info_out->num_registers * info_out->num_threads <= 65536);
+}
+
+static void presets_compiled_spill_nothing(void **state)
+{
+  (void)state;
+  static grid presets;
+  grid_presets(arch, &presets);
+  assert_true(presets.count > 1);
+  unsigned num_spilling = 0;
+  for (unsigned i = 0; i < presets.count; i++) {
+    swa_jit_kernel_info info;
+    check_compiled(&presets.configs[i], &info);
+    num_spilling += info.spill_store_bytes != 0 || info.spill_load_bytes != 0;
+  }
+  assert_int_equal(num_spilling, 0);
+}
+
+static void every_value_compiled_uses_the_promised_shared_memory(void **state)
+{
+  (void)state;
+  static grid spread;
+  assert_int_equal(grid_spread(arch, &spread), 0);
+  for (unsigned i = 0; i < spread.count; i++) {
+    swa_jit_kernel_info info;
+    check_compiled(&spread.configs[i], &info);
+  }
+}
+
+int main(int argc, char **argv)
+{
+  if (argc != 2 || swa_jit_arch_from_name(argv[1], &arch) != SWA_JIT_OK) {
+    printf("usage: test_compile ARCH\n");
+    return 1;
+  }
+  void *folder;
+  if (temp_dir_setup(&folder) != 0) {
+    return 1;
+  }
+  int result = grid_open(folder, arch, &lib);
+  if (result == 0) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(presets_compiled_spill_nothing),
+        cmocka_unit_test(every_value_compiled_uses_the_promised_shared_memory),
+    };
+    result = SJ_TEST_RUN(tests);
+    swa_jit_close(&lib);
+  }
+  return temp_dir_teardown(&folder) == 0 ? result : 1;
+}

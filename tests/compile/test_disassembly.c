@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looks into the machine code of the presets: products are on the tensor cores, rows are read 16 bytes at a time.
+ * Arguments: architecture, nvdisasm. */
+#include "grid.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "temp_dir.h"
+#include "test_main.h"
+
+typedef struct findings {
+  unsigned instructions;
+  unsigned tensor_core; /* HMMA */
+  unsigned wide_loads;  /* LDGSTS (cp.async) or LDG of 128 bits */
+} findings;
+
+static swa_jit_lib *lib;
+static uint32_t arch;
+static const char *nvdisasm;
+static const char *folder;
+
+static void count_line(const char *line, findings *found)
+{
+  const char *address = line + strspn(line, " \t");
+  if (strncmp(address, "/*", 2) != 0 || !isxdigit((unsigned char)address[2])) {
+    return; /* a label or a directive */
+  }
+  found->instructions++;
+  if (strstr(line, " HMMA.") != NULL) {
+    found->tensor_core++;
+  }
+  const char *load = strstr(line, " LDGSTS.");
+  if (load == NULL) {
+    load = strstr(line, " LDG.");
+  }
+  if (load != NULL && strstr(load, ".128") != NULL) {
+    found->wide_loads++;
+  }
+}
+
+static void disassemble(const void *cubin, size_t cubin_bytes, findings *found)
+{
+  char *path = temp_dir_join(folder, "kernel.cubin");
+  assert_true(temp_dir_write(path, cubin, cubin_bytes));
+  char command[4096];
+  const int length = snprintf(command, sizeof command, "'%s' -c '%s'", nvdisasm, path);
+  assert_in_range(length, 1, (int)sizeof command - 1);
+  FILE *output = popen(command, "r");
+  assert_non_null(output);
+  char line[1024];
+  memset(found, 0, sizeof *found);
+  while (fgets(line, sizeof line, output) != NULL) {
+    count_line(line, found);
+  }
+  assert_int_equal(pclose(output), 0);
+  free(path);
+}
+
+static void presets_disassembled_use_tensor_cores_and_wide_loads(void **state)
+{
+  (void)state;
+  static grid presets;
+  grid_presets(arch, &presets);
+  assert_true(presets.count > 1);
+  for (unsigned i = 0; i < presets.count; i++) {
+    char text[256];
+    assert_int_equal(swa_jit_config_to_text(&presets.configs[i], text, sizeof text), SWA_JIT_OK);
+    const void *cubin;
+    size_t cubin_bytes;
+    assert_int_equal(swa_jit_cubin_get(lib, &presets.configs[i], &cubin, &cubin_bytes, NULL), SWA_JIT_OK);
+    findings found;
+    disassemble(cubin, cubin_bytes, &found);
+    print_message("%s: %u instructions, %u HMMA, %u loads of 16 bytes\n", text, found.instructions, found.tensor_core,
+                  found.wide_loads);
+    assert_true(found.instructions > 100);
+    assert_true(found.tensor_core > 0);
+    assert_true(found.wide_loads > 0);
+  }
+}
+
+/* Lines as nvdisasm prints them, and what stands in an e4m3 row's way: a narrower load and a label do not count. */
+static void lines_counted_tell_wide_loads_from_narrow_ones(void **state)
+{
+  (void)state;
+  findings found = {0, 0, 0};
+  count_line("        /*0a10*/                   LDG.E.U8 R4, desc[UR4][R2.64] ;\n", &found);
+  count_line("        /*0a20*/                   LDG.E.64 R4, desc[UR4][R2.64] ;\n", &found);
+  count_line(".L_x_128: /* LDG.E.128 */\n", &found);
+  assert_int_equal(found.wide_loads, 0);
+  count_line("        /*0a30*/                   LDGSTS.E.BYPASS.128 [R5], desc[UR4][R2.64] ;\n", &found);
+  count_line("        /*0a40*/              @!P0 LDG.E.128.CONSTANT R4, desc[UR4][R2.64] ;\n", &found);
+  count_line("        /*1a50*/                   HMMA.16816.F32.BF16 R8, R4, R2, R8 ;\n", &found);
+  assert_int_equal(found.wide_loads, 2);
+  assert_int_equal(found.tensor_core, 1);
+  assert_int_equal(found.instructions, 5);
+}
+
+int main(int argc, char **argv)
+{
+  if (argc < 2 || argc > 3 || swa_jit_arch_from_name(argv[1], &arch) != SWA_JIT_OK) {
+    printf("usage: test_disassembly ARCH [NVDISASM]\n");
+    return 1;
+  }
+  if (argc == 2) {
+    printf("skipped: nvdisasm is not there (the wheel nvidia-cuda-nvdisasm has it)\n");
+    return SJ_TEST_SKIPPED;
+  }
+  nvdisasm = argv[2];
+  void *temporary;
+  if (temp_dir_setup(&temporary) != 0) {
+    return 1;
+  }
+  folder = temporary;
+  char *store = temp_dir_join(folder, "store");
+  int result = grid_open(store, arch, &lib);
+  free(store);
+  if (result == 0) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_counted_tell_wide_loads_from_narrow_ones),
+        cmocka_unit_test(presets_disassembled_use_tensor_cores_and_wide_loads),
+    };
+    result = SJ_TEST_RUN(tests);
+    swa_jit_close(&lib);
+  }
+  return temp_dir_teardown(&temporary) == 0 ? result : 1;
+}
