@@ -12,8 +12,8 @@ typedef struct grid {
   swa_jit_config configs[GRID_MAX];
 } grid;
 
-/* The shape that the library is made for, head_dim 512 and window 128: the defaults, and whatever head_group and kv_tile
- * swa_jit_pick chooses for any number of tokens and heads. */
+/* The shape that the library is made for, head_dim 512 and window 128: the defaults, and whatever head_group and
+ * kv_tile swa_jit_pick chooses for any number of tokens and heads. */
 void grid_presets(uint32_t arch, grid *out);
 
 /* Each value of each field at least once, the window over its whole range, the other fields drawn at random from a
