@@ -42,17 +42,17 @@ has_python_module() {
 
 missing_packages() {
   command -v cc >/dev/null || echo gcc
+  # gcc brings the C library's headers only as a recommended package.
+  [ -e /usr/include/stdio.h ] || echo libc6-dev
   # The tests call the library from C++ too.
   [ "$program" != tools/run-tests ] || command -v c++ >/dev/null || echo g++
   command -v ninja >/dev/null || echo ninja-build
   command -v meson >/dev/null || echo meson
   command -v python3 >/dev/null || echo python3
   has_python_module ensurepip || echo python3-venv
-  command -v pkg-config >/dev/null || { echo pkg-config && echo libcmocka-dev libxxhash-dev && return; }
-  pkg-config --exists cmocka || echo libcmocka-dev
-  pkg-config --exists libxxhash || echo libxxhash-dev
-  # gcc alone brings no C library headers when recommended packages are off.
-  [ -e /usr/include/stdio.h ] || echo libc6-dev
+  command -v pkg-config >/dev/null || echo pkg-config
+  pkg-config --exists cmocka 2>/dev/null || echo libcmocka-dev
+  pkg-config --exists libxxhash 2>/dev/null || echo libxxhash-dev
 }
 
 install_packages() {
