@@ -18,7 +18,7 @@ namespace bench
 constexpr int num_threads = 256;
 constexpr int q_chunks = HEAD_DIM * 2 / 16; /* 16-byte chunks of a q or out row */
 constexpr int kv_chunks = HEAD_DIM / 16;    /* of a KV row */
-constexpr int batch = 16;                   /* slots that a thread loads before it uses the first */
+constexpr int num_warps = num_threads / 32;
 
 /* PTX ISA, "Data Movement and Conversion Instructions: cp.async" */
 __device__ void copy_async(uint4 *shared, const uint4 *global)
@@ -32,22 +32,19 @@ __device__ void wait_for_copies()
   asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
-/* indices: the token's row. Slots are loaded a batch ahead of the copies that need them. */
+/* Row l of a warp is position l * num_warps + warp: one load by its lanes gives the slots of 32 rows. */
 __device__ void gather_rows(uint4 *shared, const uint4 *kv, const int *indices)
 {
-  constexpr int total = WINDOW_SIZE * kv_chunks;
-  for (int first = static_cast<int>(threadIdx.x); first < total; first += batch * num_threads) {
-    int slots[batch];
-#pragma unroll
-    for (int i = 0; i < batch; i++) {
-      int chunk = first + i * num_threads;
-      slots[i] = chunk < total ? indices[chunk / kv_chunks] : 0;
-    }
-#pragma unroll
-    for (int i = 0; i < batch; i++) {
-      int chunk = first + i * num_threads;
-      if (chunk < total) {
-        copy_async(shared + chunk, kv + static_cast<long long>(slots[i]) * kv_chunks + chunk % kv_chunks);
+  int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  for (int first = 0; first < WINDOW_SIZE; first += num_threads) {
+    int position = first + lane * num_warps + warp;
+    int slot = position < WINDOW_SIZE ? indices[position] : 0;
+#pragma unroll 16
+    for (int l = 0; l < 32 && first + l * num_warps + warp < WINDOW_SIZE; l++) {
+      long long source = static_cast<long long>(__shfl_sync(0xffffffffu, slot, l)) * kv_chunks;
+      int row = first + l * num_warps + warp;
+      for (int chunk = lane; chunk < kv_chunks; chunk += 32) {
+        copy_async(shared + row * kv_chunks + chunk, kv + source + chunk);
       }
     }
   }
@@ -61,6 +58,7 @@ __device__ void move(const uint4 *q, const uint4 *kv, const int *indices, uint4 
   unsigned head = blockIdx.x * head_group;
   unsigned heads = num_heads - head < head_group ? num_heads - head : head_group;
   long long offset = (static_cast<long long>(token) * num_heads + head) * q_chunks;
+#pragma unroll 8
   for (unsigned i = threadIdx.x; i < heads * q_chunks; i += num_threads) {
     copy_async(shared + i, q + offset + i);
   }
