@@ -18,9 +18,9 @@ __device__ __forceinline__ float row_total(const smem_plan &smem, unsigned row)
   return smem.has_nan_code ? __int_as_float(0x7fffffff) : total;
 }
 
-/* Once every warp's sums are in shared memory, one thread a row: row_unit becomes what takes the row's sum of values to out,
- * the weights' unit over l (0 for a row with no unmasked position, whose out is 0); LSE is stored. The running maximum of
- * online softmax is in row_peak[0]. */
+/* Once every warp's sums are in shared memory, one thread a row: row_unit becomes what takes the row's sum of
+ * values to out, the weights' unit over l (0 for a row with no unmasked position, whose out is 0); LSE is stored.
+ * The running maximum of online softmax is in row_peak[0]. */
 __device__ __forceinline__ void finish_rows(const swa_params &params, const cta_plan &plan, smem_plan &smem,
                                             unsigned first_head)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gather: slots to row addresses and masks, rows into shared memory. Row l of a warp is position l * num_warps + warp of the
- * span, so that one index load by its lanes serves 32 rows and tiles fill in order. Masked rows are filled with zeros.
+ * Gather: slots to row addresses and masks, rows into shared memory. Row l of a warp is position l * num_warps +
+ * warp of the span, so that one index load by its lanes serves 32 rows and tiles fill in order. Masked rows are
+ * filled with zeros.
  */
 #ifndef SWA_GATHER_CUH
 #define SWA_GATHER_CUH

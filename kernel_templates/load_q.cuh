@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Q of a pass into shared memory, in the order in which mma fragments are read: for each chunk of 64 elements, head tile and k-step,
- * 16 bytes a lane. A thread holds the same 8 elements of rows g and g + 8: the fragments of two k-steps. K-step s of a chunk
- * pairs elements 16 q + 4 s .. + 3, because that is how a thread meets the bytes of a KV row (mma/mma_sync.cuh).
+ * Q of a pass into shared memory, in the order in which mma fragments are read: for each chunk of 64 elements,
+ * head tile and k-step, 16 bytes a lane. A thread holds the same 8 elements of rows g and g + 8: the fragments of
+ * two k-steps. K-step s of a chunk pairs elements 16 q + 4 s .. + 3, because that is how a thread meets the bytes
+ * of a KV row (mma/mma_sync.cuh).
  *
- * Q becomes f16 on the way, which keeps every bit of a bf16 from 2^-14 to 65504 and an absolute 2^-25 below. Larger elements
- * become infinite and make products that are not finite: then the pass's scores are made again with "wide" Q, each row
- * multiplied by a power of two that brings its largest element to f16's top, and the scores divided by it.
+ * Q becomes f16 on the way, which keeps every bit of a bf16 from 2^-14 to 65504 and an absolute 2^-25 below.
+ * Larger elements become infinite and make products that are not finite: then the pass's scores are made again
+ * with "wide" Q, each row multiplied by a power of two that brings its largest element to f16's top, and the
+ * scores divided by it.
  */
 #ifndef SWA_LOAD_Q_CUH
 #define SWA_LOAD_Q_CUH
@@ -79,8 +81,8 @@ constexpr unsigned q_step_bytes = 512; /* 32 lanes' fragments of a head tile's k
 constexpr unsigned q_tile_bytes = 4 * q_step_bytes;
 constexpr unsigned q_stage_bytes = pass_rows / mma_m * q_tile_bytes;
 
-/* Byte offset of a lane's fragment in a k-step; in the later two steps of a chunk lanes are mixed, so that stores spread
- * over the banks as loads do. */
+/* Byte offset of a lane's fragment in a k-step; in the later two steps of a chunk lanes are mixed, so that stores
+ * spread over the banks as loads do. */
 __device__ __forceinline__ unsigned q_lane_offset(unsigned step, unsigned lane)
 {
   return (lane ^ (step / 2 * 4)) * 16;
@@ -144,8 +146,8 @@ __device__ __forceinline__ void sync_q_group()
   }
 }
 
-/* The unit of each row of wide Q: a power of two that its largest finite element is below 2^15 of. The caller's next barrier
- * makes Q wide for all. */
+/* The unit of each row of wide Q: a power of two that its largest finite element is below 2^15 of. The caller's
+ * next barrier makes Q wide for all. */
 __device__ __forceinline__ void measure_wide_q(const swa_params &params, const cta_plan &plan, smem_plan &smem,
                                                unsigned first_head)
 {

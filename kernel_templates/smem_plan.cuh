@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shared memory of a CTA, as one struct. src/tile_plan.c computes its size; the assertion below keeps them equal. */
+/* The shared memory of a CTA, as one struct. src/tile_plan.c computes its size; an assertion keeps them equal. */
 #ifndef SWA_SMEM_PLAN_CUH
 #define SWA_SMEM_PLAN_CUH
 
@@ -61,9 +61,10 @@ struct alignas(128) smem_plan {
 };
 static_assert(sizeof(smem_plan) == shared_memory_bytes, "src/tile_plan.c computes another size");
 
-/* Byte offset of a row's 16-byte unit. Bits of the row's number are reversed into the unit's, which spreads both access
- * patterns over all banks: two rows x four units (scores) and eight rows x one unit (values). Rows that are equal modulo 8
- * and units that are equal modulo 8 are swizzled alike, so a thread works out one offset and adds constants to it. */
+/* Byte offset of a row's 16-byte unit. Bits of the row's number are reversed into the unit's, which spreads both
+ * access patterns over all banks: two rows x four units (scores) and eight rows x one unit (values). Rows that are
+ * equal modulo 8 and units that are equal modulo 8 are swizzled alike, so a thread works out one offset and adds
+ * constants to it. */
 __device__ __forceinline__ unsigned row_unit_offset(unsigned row, unsigned unit)
 {
   unsigned swizzle = (row & 1) << 2 | (row & 2) | (row >> 2 & 1);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Softmax over the scores that the warps hold in registers (fragment layout of ptx/mma_sync.cuh): raw products become weights
- * in shared memory, and each row's maximum and sum are kept. Scores are in units of log2, so that exp is ex2.
- * A row whose every position is masked has maximum -infinity; it is replaced by 0 where it is subtracted.
+ * Softmax over the scores that the warps hold in registers (fragment layout of ptx/mma_sync.cuh): raw products
+ * become weights in shared memory, and each row's maximum and sum are kept. Scores are in units of log2, so that
+ * exp is ex2. A row whose every position is masked has maximum -infinity; it is replaced by 0 where it is
+ * subtracted.
  *
- * A weight is p * inv_scale, and inv_scale may be anything; weights are f16. So a row's weights are stored in a unit of their
- * own, a power of two near the row's largest weight (row_unit), which the epilogue multiplies back.
+ * A weight is p * inv_scale, and inv_scale may be anything; weights are f16. So a row's weights are stored in a
+ * unit of their own, a power of two near the row's largest weight (row_unit), which the epilogue multiplies back.
  */
 #ifndef SWA_SOFTMAX_CUH
 #define SWA_SOFTMAX_CUH
@@ -22,8 +23,8 @@ struct score_tiles {
   float s[score_m_tiles][score_n_tiles][4];
 };
 
-/* Of the rows g and g + 8 of each of a warp's head tiles; the maximum is identical across the row's threads, the sum is
- * each thread's part. */
+/* Of the rows g and g + 8 of each of a warp's head tiles; the maximum is identical across the row's threads, the
+ * sum is each thread's part. */
 struct row_state {
   float max[score_m_tiles][2];
   float top[score_m_tiles][2]; /* log2 of the unit of the weights */
@@ -126,7 +127,7 @@ __device__ __forceinline__ void scale_scores(smem_plan &smem, const score_warp &
       for (unsigned m = 0; m < score_m_tiles; m++) {
 #pragma unroll
         for (unsigned half = 0; half < 2; half++) {
-          /* A masked column's product is 0 * scale_log2, NaN where the caller's scale is not finite: choose, don't add. */
+          /* A masked product is 0 * scale_log2, NaN where the caller's scale is not finite: choose, don't add. */
           float s = info.bias == 0.0f ? tiles.s[m][n][2 * half + j] * scale : info.bias;
           tiles.s[m][n][2 * half + j] = s;
           max[m][half] = fmaxf(max[m][half], s);

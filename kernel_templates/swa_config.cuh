@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The constants that a rendered kernel is specialised by. The renderer writes the first block from the configuration and
- * from the host's tile plan (src/tile_plan.h says what each figure means); the values here are the seed's, so that every part
- * also parses by itself. Below them: what follows from the configuration, computed once, and what must hold.
+ * The constants that a rendered kernel is specialised by. The renderer writes the first block from the
+ * configuration and from the host's tile plan (src/tile_plan.h says what each figure means); the values here are
+ * the seed's, so that every part also parses by itself. Below them: what follows from the configuration, computed
+ * once, and what must hold.
  */
 #ifndef SWA_CONFIG_CUH
 #define SWA_CONFIG_CUH

@@ -107,7 +107,7 @@ static bool open_file(const char *name, int flags, sj_nvrtc_api *api_out, char *
   void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | flags);
   if (library == NULL) {
     const char *error = dlerror();
-    snprintf(reason, reason_size, "%s: %s", name, error != NULL ? error : "not loaded in this process");
+    snprintf(reason, reason_size, "%.400s: %.600s", name, error != NULL ? error : "not loaded in this process");
     return false;
   }
   return use_library(library, name, api_out, reason, reason_size);

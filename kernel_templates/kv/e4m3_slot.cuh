@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * KV format e4m3_slot: head_dim e4m3 bytes a slot (OCP 8-bit floating point specification, 2023, E4M3: no infinity, NaN is
- * 0x7f and 0xff) and one scale a slot. The scale multiplies the whole row, so it goes to the score and to the weight: an
- * element is only widened to f16, which is exact.
+ * KV format e4m3_slot: head_dim e4m3 bytes a slot (OCP 8-bit floating point specification, 2023, E4M3: no
+ * infinity, NaN is 0x7f and 0xff) and one scale a slot. The scale multiplies the whole row, so it goes to the
+ * score and to the weight: an element is only widened to f16, which is exact.
  *
- * Where there is no instruction for it (before sm_89): an e4m3 byte's sign, exponent and mantissa, moved to an f16's
- * places, are its value * 2^-8 (biases 7 and 15), subnormals too. One product by 2^8 is exact for the 254 finite codes; the two
- * NaN codes come out as +-480, so they are looked for apart and the caller makes the token NaN: K and V share a row, so a NaN
- * in it reaches every score of the position and by the sum every element of every head.
+ * Where there is no instruction for it (before sm_89): an e4m3 byte's sign, exponent and mantissa, moved to an
+ * f16's places, are its value * 2^-8 (biases 7 and 15), subnormals too. One product by 2^8 is exact for the 254
+ * finite codes; the two NaN codes come out as +-480, so they are looked for apart and the caller makes the token
+ * NaN: K and V share a row, so a NaN in it reaches every score of the position and by the sum every element of
+ * every head.
  */
 #ifndef SWA_KV_E4M3_SLOT_CUH
 #define SWA_KV_E4M3_SLOT_CUH

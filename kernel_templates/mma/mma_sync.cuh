@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The portable family's matrix core: mma.sync with KV fragments widened in registers from the bytes in shared memory, so
- * that no bf16 copy of a row exists anywhere. Both products use the freedom to permute: the order of head_dim within a sum
- * (scores) and the order of output columns (values) follow the bytes that one thread gets from one load.
+ * The portable family's matrix core: mma.sync with KV fragments widened in registers from the bytes in shared
+ * memory, so that no bf16 copy of a row exists anywhere. Both products use the freedom to permute: the order of
+ * head_dim within a sum (scores) and the order of output columns (values) follow the bytes that one thread gets
+ * from one load.
  */
 #ifndef SWA_MMA_MMA_SYNC_CUH
 #define SWA_MMA_MMA_SYNC_CUH
@@ -14,8 +15,8 @@
 
 namespace swa::mma
 {
-/* Where a thread's fragments lie: of its first KV row; of its first head tile, for the first and the last two k-steps of a
- * chunk. */
+/* Where a thread's fragments lie: of its first KV row; of its first head tile, for the first and the last two
+ * k-steps of a chunk. */
 struct score_addresses {
   unsigned row, q[2];
 };
@@ -98,8 +99,8 @@ __device__ __forceinline__ void note_products(smem_plan &smem, const score_tiles
   }
 }
 
-/* The raw products of this warp's heads and columns, with all of Q in shared memory. Few tiles make few independent chains
- * of products: then even and odd chunks have sums of their own. */
+/* The raw products of this warp's heads and columns, with all of Q in shared memory. Few tiles make few
+ * independent chains of products: then even and odd chunks have sums of their own. */
 __device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w, unsigned shared_row,
                                             score_tiles &tiles)
 {
@@ -150,8 +151,8 @@ __device__ __forceinline__ void make_scores_streaming_q(const swa_params &params
   note_products(smem, tiles, nan_bits);
 }
 
-/* Sums of the values: for each head tile and slice of 32 elements of head_dim, four column tiles. Column tile 2 b + e of a
- * slice holds elements 16 b + 2 column + e. */
+/* Sums of the values: for each head tile and slice of 32 elements of head_dim, four column tiles. Column tile 2 b
+ * + e of a slice holds elements 16 b + 2 column + e. */
 struct value_tiles {
   float v[value_m_tiles][batch_slices][4][4];
 };
@@ -211,7 +212,7 @@ __device__ __forceinline__ void correct_values(const smem_plan &smem, const valu
   }
 }
 
-/* The weights of a warp's heads over the span, as fragments. Few enough stay in registers for all of a warp's slices. */
+/* A warp's weights over the span, as fragments. Few enough stay in registers for all of its slices. */
 constexpr unsigned value_steps = span_positions / mma_k;
 constexpr bool weights_are_held = value_m_tiles * value_steps * 4 <= 64;
 

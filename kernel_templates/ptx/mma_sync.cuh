@@ -5,8 +5,8 @@
 
 namespace swa::ptx
 {
-/* c += a * b. With g = lane / 4 and q = lane % 4: a holds rows g, g + 8, g, g + 8 at k = 2q, 2q, 2q + 8, 2q + 8; b holds
- * column g at k = 2q and 2q + 8; c holds row g at columns 2q, 2q + 1, then row g + 8 at the same. */
+/* c += a * b. With g = lane / 4 and q = lane % 4: a holds rows g, g + 8, g, g + 8 at k = 2q, 2q, 2q + 8, 2q + 8; b
+ * holds column g at k = 2q and 2q + 8; c holds row g at columns 2q, 2q + 1, then row g + 8 at the same. */
 __device__ __forceinline__ void mma_m16n8k16_f16(float (&c)[4], unsigned a0, unsigned a1, unsigned a2, unsigned a3,
                                                  unsigned b0, unsigned b1)
 {

@@ -16,7 +16,7 @@ typedef struct trial { /* a case with its data and its problem */
 static decode_result fail(decode_verdict *verdict, const char *reason)
 {
   verdict->num_faults++;
-  (void)snprintf(verdict->fault, sizeof verdict->fault, "%s", reason);
+  (void)snprintf(verdict->fault, sizeof verdict->fault, "%.*s", (int)sizeof verdict->fault - 1, reason);
   return DECODE_FAILED;
 }
 
