@@ -451,17 +451,26 @@ static __attribute__((noinline)) swa_jit_status build_kernel(swa_jit_lib *lib, c
   return sj_message_restore(status, &kept);
 }
 
+static bool find_loaded(const swa_jit_lib *lib, const swa_jit_config *config, struct swa_jit_kernel **kernel_out)
+{
+  struct swa_jit_kernel *kernel = sj_kernel_table_find(lib->table, config);
+  if (kernel == NULL || !atomic_load_explicit(&kernel->is_loaded, memory_order_acquire)) {
+    return false;
+  }
+  *kernel_out = kernel;
+  return true;
+}
+
 swa_jit_status sj_build_kernel(swa_jit_lib *lib, const swa_jit_config *config, struct swa_jit_kernel **kernel_out)
 {
   swa_jit_config concrete;
-  swa_jit_status status = take_config(lib, config, &concrete);
-  if (status != SWA_JIT_OK) {
-    return status;
-  }
-  struct swa_jit_kernel *kernel = sj_kernel_table_find(lib->table, &concrete);
-  if (kernel != NULL && atomic_load_explicit(&kernel->is_loaded, memory_order_acquire)) {
-    *kernel_out = kernel;
+  /* A held kernel's configuration was found legal once: one that is equal to it needs no second look. */
+  if (config != NULL && config->size == sizeof *config && find_loaded(lib, config, kernel_out)) {
     return SWA_JIT_OK;
+  }
+  swa_jit_status status = take_config(lib, config, &concrete);
+  if (status != SWA_JIT_OK || find_loaded(lib, &concrete, kernel_out)) {
+    return status;
   }
   return build_kernel(lib, &concrete, kernel_out);
 }

@@ -17,12 +17,13 @@
 /* Everything known of one configuration. The caller's handle is a pointer to it. Fields other than the atomics are
  * written under mutex before the atomic that announces them, and never after. */
 struct swa_jit_kernel {
-  /* hot: read by launch */
+  /* hot: read by lookup and launch */
   const sj_cuda_api *cuda;
   sj_loaded loaded;
   swa_jit_config config; /* concrete */
   sj_tile_plan plan;
   const sj_arch *arch;
+  _Atomic int is_loaded; /* acquire: loaded is set */
   /* found once */
   sj_key key;
   char *source;
@@ -37,7 +38,6 @@ struct swa_jit_kernel {
   /* progress */
   pthread_mutex_t mutex;        /* one flight */
   _Atomic int has_cubin;        /* acquire: cubin, info are set */
-  _Atomic int is_loaded;        /* acquire: loaded is set */
   swa_jit_status failed_status; /* under mutex: a remembered compile failure, with its message */
   char *failed_message;
   bool is_recorded; /* under mutex: the record file was given its line */
@@ -49,7 +49,7 @@ swa_jit_status sj_kernel_table_create(sj_kernel_table **table_out);
 /* Destroys every entry too (unloads with its cuda table when loaded). NULL is fine. */
 void sj_kernel_table_destroy(sj_kernel_table *table);
 
-/* Lock-free. config: concrete and legal. NULL if the configuration was never asked for. */
+/* Lock-free. config: of this library's size. NULL if it was never asked for: so if it is not concrete or not legal. */
 struct swa_jit_kernel *sj_kernel_table_find(const sj_kernel_table *table, const swa_jit_config *config);
 
 /* Finds or adds an empty entry (config, mutex set; nothing else). Takes the table's mutex to add. */
