@@ -101,7 +101,8 @@ build_tree() {
     quietly meson setup --reconfigure build
   else
     say "configuring build/"
-    quietly meson setup build
+    # lib: where Debian's loader and pkg-config look, whatever folder meson would guess.
+    quietly meson setup --libdir=lib build
   fi
   say "building"
   quietly ninja -C build

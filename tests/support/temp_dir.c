@@ -59,7 +59,8 @@ bool temp_dir_write(const char *path, const void *bytes, size_t count)
   if (file == NULL) {
     return false;
   }
-  bool ok = count == 0 || fwrite(bytes, 1, count, file) == count;
+  /* Whatever the umask: the store refuses an entry that a group may write to. */
+  bool ok = fchmod(fileno(file), 0644) == 0 && (count == 0 || fwrite(bytes, 1, count, file) == count);
   return fclose(file) == 0 && ok;
 }
 
