@@ -39,25 +39,15 @@ __device__ __forceinline__ void finish_rows(const swa_params &params, const cta_
   smem.row_unit[row] = total == 0.0f ? 0.0f : smem.row_unit[row] * (1.0f / total);
 }
 
-/* Two neighbouring threads of a quad exchange halves, so that each stores 16 bytes: element order within a slice
- * is 4 q .. 4 q + 3 of the first and of the second 16, see value_tiles. */
-__device__ __forceinline__ void store_slice_row(const float (&tiles)[4][4], unsigned half, float factor, unsigned q,
-                                                bool is_stored, char *slice_out)
+/* Element order within a slice is 4 q .. 4 q + 3 of the first and of the second 16, see value_tiles: a quad stores 32
+ * bytes side by side, all of a sector. */
+__device__ __forceinline__ void store_slice_row(const float (&tiles)[4][4], unsigned half, float factor, char *out)
 {
-  unsigned word[2][2];
 #pragma unroll
   for (unsigned b = 0; b < 2; b++) {
     const float(&even)[4] = tiles[2 * b], (&odd)[4] = tiles[2 * b + 1];
-    word[b][0] = ptx::cvt_bf16x2(even[2 * half] * factor, odd[2 * half] * factor);
-    word[b][1] = ptx::cvt_bf16x2(even[2 * half + 1] * factor, odd[2 * half + 1] * factor);
-  }
-  bool is_odd = q & 1;
-  unsigned sent0 = is_odd ? word[0][0] : word[1][0], sent1 = is_odd ? word[0][1] : word[1][1];
-  unsigned kept0 = is_odd ? word[1][0] : word[0][0], kept1 = is_odd ? word[1][1] : word[0][1];
-  unsigned got0 = __shfl_xor_sync(0xffffffffu, sent0, 1), got1 = __shfl_xor_sync(0xffffffffu, sent1, 1);
-  ptx::words4 value = is_odd ? ptx::words4{{got0, got1, kept0, kept1}} : ptx::words4{{kept0, kept1, got0, got1}};
-  if (is_stored) {
-    ptx::st_global_v4(slice_out + (is_odd ? 32 : 0) + q / 2 * 16, value);
+    ptx::st_global_v2(out + b * 32, ptx::cvt_bf16x2(even[2 * half] * factor, odd[2 * half] * factor),
+                      ptx::cvt_bf16x2(even[2 * half + 1] * factor, odd[2 * half + 1] * factor));
   }
 }
 
@@ -70,14 +60,17 @@ __device__ __forceinline__ void store_values(const swa_params &params, const cta
 #pragma unroll
     for (unsigned half = 0; half < 2; half++) {
       unsigned row = w.first_row + m * mma_m + half * 8 + w.g;
-      bool has_head = row < pass_heads && first_head + row < plan.num_heads;
+      if (row >= pass_heads || first_head + row >= plan.num_heads) {
+        continue;
+      }
       float factor = smem.row_unit[row];
-      char *out = out_row(params, plan, first_head + row);
+      char *out = out_row(params, plan, first_head + row) + w.q * 8;
 #pragma unroll
       for (unsigned s = 0; s < batch_slices; s++) {
         unsigned slice = mma::warp_slice(w, batch + s);
-        bool is_stored = has_head && (num_slices % value_warps_n == 0 || slice < num_slices);
-        store_slice_row(tiles.v[m][s], half, factor, w.q, is_stored, out + slice * slice_dims * 2);
+        if (num_slices % value_warps_n == 0 || slice < num_slices) {
+          store_slice_row(tiles.v[m][s], half, factor, out + slice * slice_dims * 2);
+        }
       }
     }
   }

@@ -32,7 +32,7 @@ __device__ __forceinline__ void decode_exact(const swa_params &params, const cta
   pending_column pending = gather_window(params, plan, smem);
   score_tiles scores;
   if constexpr (q_is_resident) {
-    store_q(smem, 0, load);
+    store_q(smem, make_q_thread(params, plan, smem, 0), 0, load);
   }
   store_column(smem, pending);
 #pragma unroll 1
@@ -43,7 +43,8 @@ __device__ __forceinline__ void decode_exact(const swa_params &params, const cta
       mma::make_scores(smem, sw, 0, scores);
     } else {
       wait_columns(smem, sw);
-      mma::make_scores_streaming_q(params, plan, smem, sw, 0, load, scores);
+      mma::make_scores_streaming_q(params, smem, sw, make_q_thread(params, plan, smem, 0), plan.num_heads, load,
+                                   scores);
     }
     if (smem.q_is_wide) {
       restore_wide_products(smem, sw, scores);
@@ -58,10 +59,11 @@ __device__ __forceinline__ void decode_exact(const swa_params &params, const cta
     }
     __syncthreads();
     measure_wide_q(params, plan, smem, 0);
-    start_q(params, plan, 0, 0, load);
+    q_thread q_at = make_q_thread(params, plan, smem, 0);
+    start_q(params, q_at, plan.num_heads, 0, load);
     __syncthreads();
     if constexpr (q_is_resident) {
-      store_q(smem, 0, load);
+      store_q(smem, q_at, 0, load);
     }
   }
   row_state state;
@@ -90,7 +92,8 @@ __device__ __forceinline__ void decode_exact(const swa_params &params, const cta
 
 /* One pass with online softmax: tiles go round num_stages stages, and `landed` counts tiles over all passes. */
 __device__ __forceinline__ void decode_online_pass(const swa_params &params, const cta_plan &plan, smem_plan &smem,
-                                                   unsigned first_head, q_load &load, unsigned &landed)
+                                                   unsigned first_head, const q_thread &q_at, q_load &load,
+                                                   unsigned &landed)
 {
   score_warp sw = make_score_warp();
   mma::value_warp vw = mma::make_value_warp();
@@ -113,7 +116,7 @@ __device__ __forceinline__ void decode_online_pass(const swa_params &params, con
   for (unsigned stage = 0; stage + 1 < num_stages || stage == 0; stage++) {
     gather_next();
   }
-  store_q(smem, 0, load);
+  store_q(smem, q_at, 0, load);
   __syncthreads();
 
 #pragma unroll 1
@@ -164,10 +167,11 @@ __device__ __forceinline__ void decode_online(const swa_params &params, const ct
     unsigned first_head = pass * pass_heads;
 #pragma unroll 1
     for (bool is_again = pass != 0;; is_again = true) {
+      q_thread q_at = make_q_thread(params, plan, smem, first_head);
       if (is_again) {
-        start_q(params, plan, first_head, 0, load);
+        start_q(params, q_at, plan.num_heads - first_head, 0, load);
       }
-      decode_online_pass(params, plan, smem, first_head, load, landed);
+      decode_online_pass(params, plan, smem, first_head, q_at, load, landed);
       bool is_done = smem.q_is_wide || !smem.has_infinite_product;
       __syncthreads(); /* every thread has read the flags */
       if (is_done) {
@@ -192,7 +196,7 @@ extern "C" __global__ void __launch_bounds__(swa::num_threads, swa::min_ctas_per
   swa::prefetch_indices(params, blockIdx.x);
   swa::cta_plan plan = swa::make_plan(params);
   swa::q_load load;
-  swa::start_q(params, plan, 0, 0, load);
+  swa::start_q(params, swa::make_q_thread(params, plan, smem, 0), plan.num_heads, 0, load);
   swa::init_tile_barriers(smem);
   if (threadIdx.x == 0) {
     smem.has_nan_code = smem.has_infinite_product = smem.q_is_wide = 0;

@@ -15,19 +15,17 @@
 
 namespace swa::mma
 {
-/* Where a thread's fragments lie: of its first KV row; of its first head tile, for the first and the last two
- * k-steps of a chunk. */
+/* Where a thread's fragments lie: of its first KV row, and of its first head tile. */
 struct score_addresses {
-  unsigned row, q[2];
+  unsigned row, q;
 };
 
 __device__ __forceinline__ score_addresses make_score_addresses(const smem_plan &smem, const score_warp &w,
                                                                 unsigned shared_row)
 {
-  unsigned rows = ptx::shared_address(smem.rows), row = shared_row + w.first_column + w.g, lane = w.g * 4 + w.q;
-  unsigned q = ptx::shared_address(smem.heads.q) + w.first_row / mma_m * q_tile_bytes;
-  return score_addresses{rows + row_unit_offset(row, w.q),
-                         {q + q_lane_offset(0, lane), q + 2 * q_step_bytes + q_lane_offset(2, lane)}};
+  unsigned row = shared_row + w.first_column + w.g, lane = w.g * 4 + w.q;
+  return score_addresses{ptx::shared_address(smem.rows) + row_unit_offset(row, w.q),
+                         ptx::shared_address(smem.heads.q) + w.first_row / mma_m * q_tile_bytes + lane * 16};
 }
 
 /* tiles += Q K^T of one chunk. The thread's 16 bytes of a KV row are elements 16 q on: 4 to a k-step. */
@@ -53,7 +51,8 @@ __device__ __forceinline__ void multiply_chunk(const score_addresses &at, const 
     }
 #pragma unroll
     for (unsigned m = 0; m < score_m_tiles; m++) {
-      unsigned source = at.q[step / 2] + q_stage * q_stage_bytes + m * q_tile_bytes + step % 2 * q_step_bytes;
+      unsigned lane = (at.q + q_stage * q_stage_bytes) ^ step / 2 * q_mixed_lanes * 16;
+      unsigned source = lane + m * q_tile_bytes + step * q_step_bytes;
       ptx::words4 a = ptx::ld_shared_v4(source);
 #pragma unroll
       for (unsigned n = 0; n < score_n_tiles; n++) {
@@ -132,8 +131,8 @@ __device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w
 }
 
 /* The same, with Q in two stages that take turns: a chunk is multiplied while the next is on its way. */
-__device__ __forceinline__ void make_scores_streaming_q(const swa_params &params, const cta_plan &plan, smem_plan &smem,
-                                                        const score_warp &w, unsigned first_head, q_load &load,
+__device__ __forceinline__ void make_scores_streaming_q(const swa_params &params, smem_plan &smem, const score_warp &w,
+                                                        const q_thread &q_at, unsigned num_heads, q_load &load,
                                                         score_tiles &tiles)
 {
   score_addresses at = make_score_addresses(smem, w, 0);
@@ -141,9 +140,9 @@ __device__ __forceinline__ void make_scores_streaming_q(const swa_params &params
   clear_scores(tiles);
 #pragma unroll 1
   for (unsigned chunk = 0; chunk < num_chunks; chunk++) {
-    store_q(smem, chunk % 2, load);
+    store_q(smem, q_at, chunk % 2, load);
     if (chunk + 1 < num_chunks) {
-      start_q(params, plan, first_head, chunk + 1, load);
+      start_q(params, q_at, num_heads, chunk + 1, load);
     }
     sync_q_group();
     multiply_chunk(at, w, chunk, chunk % 2, tiles, nan_bits);
@@ -223,14 +222,18 @@ struct held_weights {
   step_weights step[weights_are_held ? value_steps : 1];
 };
 
-__device__ __forceinline__ step_weights load_weights(const smem_plan &smem, const value_warp &w, unsigned step)
+/* Shared address of a warp's first fragment of weights. */
+__device__ __forceinline__ unsigned weights_address(const smem_plan &smem, const value_warp &w)
+{
+  return ptx::shared_address(&smem.heads.weights[w.first_row + w.lane % 16][w.lane / 16 * 8]);
+}
+
+__device__ __forceinline__ step_weights load_weights(unsigned address, unsigned step)
 {
   step_weights weights;
 #pragma unroll
   for (unsigned m = 0; m < value_m_tiles; m++) {
-    unsigned row = w.first_row + m * mma_m + w.lane % 16;
-    const unsigned short *first = &smem.heads.weights[row][step * mma_k + w.lane / 16 * 8];
-    weights.fragment[m] = ptx::ldmatrix_x4(ptx::shared_address(first));
+    weights.fragment[m] = ptx::ldmatrix_x4(address + step * mma_k * 2 + m * mma_m * weight_row_elems * 2);
   }
   return weights;
 }
@@ -238,9 +241,10 @@ __device__ __forceinline__ step_weights load_weights(const smem_plan &smem, cons
 __device__ __forceinline__ void hold_weights(const smem_plan &smem, const value_warp &w, held_weights &held)
 {
   if constexpr (weights_are_held) {
+    unsigned address = weights_address(smem, w);
 #pragma unroll
     for (unsigned step = 0; step < value_steps; step++) {
-      held.step[step] = load_weights(smem, w, step);
+      held.step[step] = load_weights(address, step);
     }
   }
 }
@@ -290,9 +294,10 @@ __device__ __forceinline__ void add_values(const smem_plan &smem, const value_wa
       add_step(step, held.step[step]);
     }
   } else {
+    unsigned address = weights_address(smem, w);
 #pragma unroll 4
     for (unsigned step = 0; step < num_steps; step++) {
-      add_step(step, load_weights(smem, w, step));
+      add_step(step, load_weights(address, step));
     }
   }
 }

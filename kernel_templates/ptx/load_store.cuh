@@ -30,6 +30,11 @@ __device__ __forceinline__ void st_global_v4(void *address, const words4 &value)
                : "memory");
 }
 
+__device__ __forceinline__ void st_global_v2(void *address, unsigned x, unsigned y)
+{
+  asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(address), "r"(x), "r"(y) : "memory");
+}
+
 __device__ __forceinline__ void prefetch_global_l2(const void *address)
 {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
