@@ -45,7 +45,7 @@ missing_packages() {
   # gcc brings the C library's headers only as a recommended package.
   [ -e /usr/include/stdio.h ] || echo libc6-dev
   # The tests call the library from C++ too.
-  [ "$program" != tools/run-tests ] || command -v c++ >/dev/null || echo g++
+  [ "$program" = tools/quickstart ] || command -v c++ >/dev/null || echo g++
   command -v ninja >/dev/null || echo ninja-build
   command -v meson >/dev/null || echo meson
   command -v python3 >/dev/null || echo python3

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compiles the grid for the architecture given as the argument, through the public interface, without a GPU. */
-#include "grid.h"
+#include "configs.h"
 
 #include <string.h>
 
@@ -42,13 +42,13 @@ static void check_compiled(const swa_jit_config *config, swa_jit_kernel_info *in
 static void presets_compiled_spill_nothing(void **state)
 {
   (void)state;
-  static grid presets;
-  grid_presets(arch, &presets);
+  static configs presets;
+  configs_presets(arch, &presets);
   assert_true(presets.count > 1);
   unsigned num_spilling = 0;
   for (unsigned i = 0; i < presets.count; i++) {
     swa_jit_kernel_info info;
-    check_compiled(&presets.configs[i], &info);
+    check_compiled(&presets.list[i], &info);
     num_spilling += info.spill_store_bytes != 0 || info.spill_load_bytes != 0;
   }
   assert_int_equal(num_spilling, 0);
@@ -57,11 +57,11 @@ static void presets_compiled_spill_nothing(void **state)
 static void every_value_compiled_uses_the_promised_shared_memory(void **state)
 {
   (void)state;
-  static grid spread;
-  assert_int_equal(grid_spread(arch, &spread), 0);
+  static configs spread;
+  assert_int_equal(configs_spread(arch, &spread), 0);
   for (unsigned i = 0; i < spread.count; i++) {
     swa_jit_kernel_info info;
-    check_compiled(&spread.configs[i], &info);
+    check_compiled(&spread.list[i], &info);
   }
 }
 
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
   if (temp_dir_setup(&folder) != 0) {
     return 1;
   }
-  int result = grid_open(folder, arch, &lib);
+  int result = configs_open(folder, arch, &lib);
   if (result == 0) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(presets_compiled_spill_nothing),

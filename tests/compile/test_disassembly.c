@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looks into the machine code of the presets: products are on the tensor cores, rows are read 16 bytes at a time.
  * Arguments: architecture, nvdisasm. */
-#include "grid.h"
+#include "configs.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -61,15 +61,15 @@ static void disassemble(const void *cubin, size_t cubin_bytes, findings *found)
 static void presets_disassembled_use_tensor_cores_and_wide_loads(void **state)
 {
   (void)state;
-  static grid presets;
-  grid_presets(arch, &presets);
+  static configs presets;
+  configs_presets(arch, &presets);
   assert_true(presets.count > 1);
   for (unsigned i = 0; i < presets.count; i++) {
     char text[256];
-    assert_int_equal(swa_jit_config_to_text(&presets.configs[i], text, sizeof text), SWA_JIT_OK);
+    assert_int_equal(swa_jit_config_to_text(&presets.list[i], text, sizeof text), SWA_JIT_OK);
     const void *cubin;
     size_t cubin_bytes;
-    assert_int_equal(swa_jit_cubin_get(lib, &presets.configs[i], &cubin, &cubin_bytes, NULL), SWA_JIT_OK);
+    assert_int_equal(swa_jit_cubin_get(lib, &presets.list[i], &cubin, &cubin_bytes, NULL), SWA_JIT_OK);
     findings found;
     disassemble(cubin, cubin_bytes, &found);
     print_message("%s: %u instructions, %u HMMA, %u loads of 16 bytes\n", text, found.instructions, found.tensor_core,
@@ -114,7 +114,7 @@ int main(int argc, char **argv)
   }
   folder = temporary;
   char *store = temp_dir_join(folder, "store");
-  int result = grid_open(store, arch, &lib);
+  int result = configs_open(store, arch, &lib);
   free(store);
   if (result == 0) {
     const struct CMUnitTest tests[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "grid.h"
+#include "configs.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -31,24 +31,24 @@ static void set(swa_jit_config *config, const field_values *field, uint32_t valu
   *(uint32_t *)((char *)config + field->offset) = value;
 }
 
-static void add(grid *out, const swa_jit_config *config)
+static void add(configs *out, const swa_jit_config *config)
 {
-  if (out->count < GRID_MAX) {
-    out->configs[out->count++] = *config;
+  if (out->count < CONFIGS_MAX) {
+    out->list[out->count++] = *config;
   }
 }
 
-static void add_once(grid *out, const swa_jit_config *config)
+static void add_once(configs *out, const swa_jit_config *config)
 {
   for (unsigned i = 0; i < out->count; i++) {
-    if (memcmp(&out->configs[i], config, sizeof *config) == 0) {
+    if (memcmp(&out->list[i], config, sizeof *config) == 0) {
       return;
     }
   }
   add(out, config);
 }
 
-void grid_presets(uint32_t arch, grid *out)
+void configs_presets(uint32_t arch, configs *out)
 {
   out->count = 0;
   swa_jit_config config = SWA_JIT_CONFIG_INIT;
@@ -88,7 +88,7 @@ static int draw_legal(uint32_t arch, const field_values *field, uint32_t value, 
   return 0;
 }
 
-unsigned grid_spread(uint32_t arch, grid *out)
+unsigned configs_spread(uint32_t arch, configs *out)
 {
   uint32_t state = 2026;
   unsigned missing = 0;
@@ -106,7 +106,7 @@ unsigned grid_spread(uint32_t arch, grid *out)
   return missing;
 }
 
-int grid_open(const char *folder, uint32_t arch, swa_jit_lib **lib_out)
+int configs_open(const char *folder, uint32_t arch, swa_jit_lib **lib_out)
 {
   swa_jit_options options = SWA_JIT_OPTIONS_INIT;
   options.cache_dir = folder;
