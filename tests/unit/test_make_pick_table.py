@@ -57,6 +57,18 @@ class MakePickTable(unittest.TestCase):
                          ["{SWA_JIT_ARCH_SM_90A, 132, 1 * 128, 16, 64},",
                           "{SWA_JIT_ARCH_SM_90A, 132, SJ_PICK_NO_LIMIT, 32, 64},"])
 
+    def test_tiles_that_are_not_asked_for_do_not_count(self):
+        self.assertEqual(self.rows(line(8, 16, 32, 4), line(8, 32, 64, 5), arguments=("--kv-tile", "64")),
+                         ["{SWA_JIT_ARCH_SM_90A, 132, SJ_PICK_NO_LIMIT, 32, 64},"])
+
+    def test_committed_table_is_made_of_the_committed_measurements(self):
+        root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+        measured = os.path.join(root, "docs", "measurements", "h200-2026-12-01.csv")
+        made = subprocess.run([sys.executable, TOOL, "--kv-tile", "64", measured], capture_output=True, text=True,
+                              check=True)
+        with open(os.path.join(root, "src", "pick_table.inc"), encoding="ascii") as table:
+            self.assertEqual(table.read(), made.stdout)
+
     def test_point_measured_again_counts_by_its_median(self):
         self.assertEqual(self.rows(line(1, 16, 64, 1), line(1, 16, 64, 9), line(1, 16, 64, 9), line(1, 32, 64, 5)),
                          ["{SWA_JIT_ARCH_SM_90A, 132, SJ_PICK_NO_LIMIT, 32, 64},"])
