@@ -71,7 +71,6 @@ __device__ __forceinline__ unsigned row_unit_offset(unsigned row, unsigned unit)
   return row * row_bytes + (unit ^ swizzle) * 16;
 }
 constexpr unsigned swizzle_rows = 8;
-constexpr unsigned swizzle_units = 8;
 } // namespace swa
 
 #endif

@@ -68,7 +68,7 @@ constexpr unsigned value_slices = (num_slices + value_warps_n - 1) / value_warps
 constexpr unsigned batch_slices = !exact_softmax || value_m_tiles * value_slices <= 2 ? value_slices : 1;
 
 /* Q goes through shared memory chunk by chunk: all of it stays, or two chunks take turns. */
-constexpr unsigned q_is_resident = q_stages >= num_chunks;
+constexpr bool q_is_resident = q_stages >= num_chunks;
 constexpr unsigned q_tile_chunk_words = mma_m * chunk_dims / 2;
 
 static_assert(head_dim % slice_dims == 0, "head_dim must be a multiple of 32");
