@@ -174,6 +174,12 @@ static void remember_failure(struct swa_jit_kernel *kernel, swa_jit_status statu
   }
 }
 
+/* Why only a compile gives what is asked for. Without a miss it is the PTX. */
+static const char *find_reason(const struct swa_jit_kernel *kernel)
+{
+  return kernel->miss_reason != NULL ? kernel->miss_reason : "its PTX is asked for, which no store keeps";
+}
+
 static swa_jit_status check_allowed(const swa_jit_lib *lib, const struct swa_jit_kernel *kernel)
 {
   if (kernel->failed_status != SWA_JIT_OK) {
@@ -181,26 +187,25 @@ static swa_jit_status check_allowed(const swa_jit_lib *lib, const struct swa_jit
                    kernel->failed_message);
   }
   if (sj_lib_has_flag(lib, SWA_JIT_FLAG_NO_COMPILE)) {
-    return sj_fail(
-        SWA_JIT_NO_COMPILER,
-        "compiling is switched off (SWA_JIT_FLAG_NO_COMPILE or SWA_JIT_NO_COMPILE) and the store %s does not hold "
-        "%s: %s. Make the entry with swa-jit-warm, or allow compiling",
-        lib->store.dir_fd >= 0 ? lib->store.path : "(none)", kernel->key.file_name,
-        kernel->miss_reason != NULL ? kernel->miss_reason : "only a compile gives what was asked for");
+    return sj_fail(SWA_JIT_NO_COMPILER,
+                   "compiling is switched off (SWA_JIT_FLAG_NO_COMPILE or SWA_JIT_NO_COMPILE), and %s (store: %s) "
+                   "needs it: %s. %s",
+                   kernel->key.file_name, lib->store.dir_fd >= 0 ? lib->store.path : "none", find_reason(kernel),
+                   kernel->miss_reason != NULL ? "Make the entry with swa-jit-warm, or allow compiling"
+                                               : "Allow compiling");
   }
   return SWA_JIT_OK;
 }
 
-/* libnvrtc for a key that the store lacks: the reader needs both halves of the trouble. */
+/* libnvrtc for what the store does not give: the reader needs both halves of the trouble. */
 static swa_jit_status open_compiler(swa_jit_lib *lib, const struct swa_jit_kernel *kernel, const sj_nvrtc_api **api_out)
 {
   swa_jit_status status = check_allowed(lib, kernel);
   if (status == SWA_JIT_OK) {
     status = sj_lib_open_nvrtc(lib, api_out);
     if (status == SWA_JIT_NO_COMPILER) {
-      status = sj_fail(status, "the store does not hold %s (%s), and there is no compiler: %s", kernel->key.file_name,
-                       kernel->miss_reason != NULL ? kernel->miss_reason : "only a compile gives what was asked for",
-                       sj_message());
+      status = sj_fail(status, "%s must be compiled (%s), and there is no compiler: %s", kernel->key.file_name,
+                       find_reason(kernel), sj_message());
     }
   }
   return status;
@@ -243,7 +248,8 @@ static swa_jit_status compile(swa_jit_lib *lib, struct swa_jit_kernel *kernel, c
   return SWA_JIT_OK;
 }
 
-/* Compiles, publishes, and makes the result the entry's cubin. */
+/* Compiles, publishes, and makes the result the entry's cubin. A stored one that the driver refused is set aside only
+ * now: without a compile it stays, as another machine's driver may take it. */
 static swa_jit_status compile_cubin(swa_jit_lib *lib, struct swa_jit_kernel *kernel, const sj_nvrtc_api *nvrtc)
 {
   sj_compiled compiled;
@@ -257,6 +263,9 @@ static swa_jit_status compile_cubin(swa_jit_lib *lib, struct swa_jit_kernel *ker
         .note = {compiled.nvrtc_version, compiled.num_registers, compiled.spill_store_bytes, compiled.spill_load_bytes,
                  compiled.compile_ns},
     };
+    if (kernel->info.origin == SWA_JIT_ORIGIN_STORE) {
+      sj_store_set_aside(&lib->store, &kernel->key, "the driver refuses it");
+    }
     swa_jit_status store_status = publish(lib, kernel, &view);
     set_cubin(kernel, SWA_JIT_ORIGIN_COMPILED, &view);
     kernel->info.store_status = store_status;
@@ -328,14 +337,14 @@ static swa_jit_status make_cubin(swa_jit_lib *lib, struct swa_jit_kernel *kernel
 
 /* ---- Load --------------------------------------------------------------------------------------------------- */
 
-/* An entry that verifies and that the driver refuses all the same: set aside, and compiled once. */
+/* An entry that verifies and that the driver refuses all the same: compiled once, and replaced. */
 static swa_jit_status replace_refused(swa_jit_lib *lib, struct swa_jit_kernel *kernel)
 {
   const sj_nvrtc_api *nvrtc = NULL;
   uint64_t get_ns = kernel->info.get_ns;
-  sj_log_line(&lib->options.log, SWA_JIT_LOG_WARN, "the driver refuses the stored entry %s, which is compiled anew: %s",
-              kernel->key.file_name, sj_message());
-  sj_store_set_aside(&lib->store, &kernel->key, "the driver refuses it");
+  sj_log_line(&lib->options.log, SWA_JIT_LOG_WARN,
+              "the driver refuses the stored entry %s, which must be compiled anew: %s", kernel->key.file_name,
+              sj_message());
   free(kernel->miss_reason);
   kernel->miss_reason = sj_text_copy("the driver refused the stored entry");
   swa_jit_status status = open_compiler(lib, kernel, &nvrtc);

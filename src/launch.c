@@ -95,7 +95,8 @@ static swa_jit_status check_q(const swa_jit_config *config, const swa_jit_decode
   uint64_t heads = args->num_heads;
   swa_jit_status status = check_pointer("q", args->q, ROW_ALIGNMENT);
   if (status == SWA_JIT_OK) {
-    status = check_stride("q_token_stride", block->q_token_stride, ROW_ALIGNMENT / BF16_BYTES, tokens, 1);
+    status = check_stride("q_token_stride", block->q_token_stride, ROW_ALIGNMENT / BF16_BYTES, tokens,
+                          ROW_ALIGNMENT / BF16_BYTES);
   }
   if (status == SWA_JIT_OK) {
     status = check_stride("q_head_stride", block->q_head_stride, ROW_ALIGNMENT / BF16_BYTES, heads, config->head_dim);

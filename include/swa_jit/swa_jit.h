@@ -198,8 +198,9 @@ typedef struct swa_jit_lib swa_jit_lib; /* Thread-safety: all calls but close fr
  * a warning and memory only, unless options->cache_dir named it: then it is an error.
  * Returns: OK; INVALID; NEWER; OUT_OF_MEMORY; STORE_ERROR (cache_dir is a file, cannot be created or opened, or can
  * be written by another user).
- * Ownership: *lib_out is the caller's, until swa_jit_close. After fork, a child may close or use its copy, but
- * kernels already loaded belong to the parent's CUDA context. Thread-safety: any thread. */
+ * Ownership: *lib_out is the caller's, until swa_jit_close. After fork, a child may close its copy, and use it if no
+ * other thread was in a call, but kernels already loaded belong to the parent's CUDA context. Thread-safety: any
+ * thread. */
 SWA_JIT_API swa_jit_status swa_jit_open(const swa_jit_options *options, swa_jit_lib **lib_out);
 
 /* Unloads every kernel, frees *lib and sets it to NULL. lib or *lib may be NULL. No other thread may be in a call
@@ -246,7 +247,8 @@ typedef struct swa_jit_kernel_info {
 
 /* The kernel of a configuration, ready to launch: from memory, else from the store, else compiled. Blocks, for
  * seconds when it compiles; one compile per key however many threads and processes ask. Loads the cubin for every
- * device of its architecture, and into the current context when there is one, so that a first launch may be captured.
+ * device of its architecture, and the first call that gets a kernel loads it into its current context, if it has one,
+ * so that a first launch there may be captured; in another context launch once before capturing.
  * A key whose compile failed is not compiled again by this library object.
  * Returns: OK; INVALID; UNSUPPORTED (does not fit, NVRTC too old, driver too old); NEWER; NO_DRIVER; NO_DEVICE;
  * NO_COMPILER; COMPILE_FAILED; CUDA_ERROR; OUT_OF_MEMORY. A store that cannot be written is no failure: a warning,
@@ -272,7 +274,8 @@ SWA_JIT_API swa_jit_status swa_jit_ptx(swa_jit_lib *lib, const swa_jit_config *c
 SWA_JIT_API swa_jit_status swa_jit_log_text(swa_jit_lib *lib, const swa_jit_config *config, const char **log_text_out);
 
 /* The name of the store's entry of a configuration, and whether the store holds it whole and valid (1) or not (0).
- * Returns: as swa_jit_source. Ownership: the library's. Thread-safety: any thread. */
+ * Returns: as swa_jit_source; with SWA_JIT_FLAG_SAME_COMPILER also NO_COMPILER. Ownership: the library's.
+ * Thread-safety: any thread. */
 SWA_JIT_API swa_jit_status swa_jit_store_has(swa_jit_lib *lib, const swa_jit_config *config, const char **file_name_out,
                                              uint32_t *held_out);
 

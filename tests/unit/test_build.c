@@ -466,6 +466,8 @@ static void ptx_is_compiled_once_and_needs_a_compiler(void **state)
   build_fixture_close(&fixture);
   build_fixture_open(&fixture, *state, SWA_JIT_FLAG_NO_COMPILE, NULL);
   assert_int_equal(sj_build_ptx(fixture.lib, &fixture.config, &kernel), SWA_JIT_NO_COMPILER);
+  assert_non_null(strstr(sj_message(), "PTX"));
+  assert_null(strstr(sj_message(), "swa-jit-warm")); /* it would not help: the entry is there */
   build_fixture_close(&fixture);
 }
 

@@ -145,6 +145,29 @@ static void kernel_refused_where_compiling_is_off_is_a_cuda_error_and_its_entry_
   build_fixture_close(&fixture);
 }
 
+/* Without a compile nothing could take the refused entry's place, and another machine's driver may take it. */
+static void kernel_refused_where_no_compile_succeeds_keeps_its_entry(void **state)
+{
+  build_fixture fixture;
+  struct swa_jit_kernel *kernel = NULL;
+  build_fixture_warm(*state);
+  build_fixture_open(&fixture, *state, 0, NULL);
+  cuda->fail_function("cuLibraryLoadData", 1, SJ_CU_ERROR_INVALID_IMAGE);
+  assert_int_equal(sj_build_kernel(fixture.lib, &fixture.config, &kernel), SWA_JIT_NO_COMPILER);
+  assert_non_null(strstr(sj_message(), "the driver refused the stored entry"));
+  assert_null(strstr(sj_message(), "does not hold"));
+  build_fixture_fake(&fixture, (fake_nvrtc_plan){.version_code = 11070});
+  cuda->fail_function("cuLibraryLoadData", 1, SJ_CU_ERROR_INVALID_IMAGE);
+  assert_int_equal(sj_build_kernel(fixture.lib, &fixture.config, &kernel), SWA_JIT_UNSUPPORTED);
+  assert_null(kernel);
+  assert_int_equal(fixture.lib->stats.store_set_aside, 0);
+  assert_int_equal(temp_dir_count(fixture.cache_dir, ".bad-"), 0);
+  assert_int_equal(temp_dir_count(fixture.cache_dir, ".cubin"), 1);
+  assert_int_equal(sj_build_kernel(fixture.lib, &fixture.config, &kernel), SWA_JIT_OK);
+  assert_int_equal(kernel->info.origin, SWA_JIT_ORIGIN_STORE);
+  build_fixture_close(&fixture);
+}
+
 /* A device out of memory says nothing about the entry. */
 static void kernel_that_cannot_be_loaded_for_other_reasons_keeps_its_entry(void **state)
 {
@@ -242,6 +265,7 @@ int main(void)
       TEST(kernel_whose_stored_cubin_is_refused_is_compiled_anew),
       TEST(kernel_refused_although_just_compiled_is_a_cuda_error),
       TEST(kernel_refused_where_compiling_is_off_is_a_cuda_error_and_its_entry_stays),
+      TEST(kernel_refused_where_no_compile_succeeds_keeps_its_entry),
       TEST(kernel_that_cannot_be_loaded_for_other_reasons_keeps_its_entry),
       TEST(kernel_each_driver_call_failing_is_cured_by_the_next_call),
       TEST(kernel_many_threads_load_once),

@@ -376,7 +376,7 @@ static void launch_with_a_wrong_stride_names_it_and_its_limit(void **state)
 {
   static const stride_case cases[] = {
       STRIDE(q_token_stride, 20484, "multiple of 8"),
-      STRIDE(q_token_stride, -8, "the least is 1"),
+      STRIDE(q_token_stride, -8, "the least is 8"),
       STRIDE(q_head_stride, 516, "multiple of 8"),
       STRIDE(q_head_stride, 504, "the least is 512"),
       STRIDE(q_head_stride, -512, "the least is 512"),
