@@ -110,13 +110,11 @@ swa_jit_status sj_pick_make(uint32_t num_tokens, uint32_t num_heads, uint32_t nu
   const pick_row *row = find_row(config.arch, num_tokens, num_heads, num_sms != 0 ? num_sms : arch->usual_num_sms);
   config.head_group = cap_value(group, row->head_group, num_heads);
   config.kv_tile = cap_value(tile, row->kv_tile, config.window_size);
-  char message[SJ_MESSAGE_SIZE]; /* what did not fit on the way is no failure of
-                                    this call */
-  memcpy(message, sj_message(), strlen(sj_message()) + 1);
+  sj_kept_message kept; /* what did not fit on the way is no failure of this call */
+  sj_message_keep(&kept);
   const swa_jit_status status = fit(arch, group, tile, &config);
   if (status == SWA_JIT_OK) {
-    sj_fail(SWA_JIT_OK, "%s", message);
     *config_inout = config;
   }
-  return status;
+  return sj_message_restore(status, &kept);
 }
