@@ -34,9 +34,10 @@ static void add_number(sj_text *text, const char *name, uint32_t value)
   sj_text_add_format(text, "constexpr unsigned %s = %u;\n", name, value);
 }
 
+/* maybe_unused: with_lse is asked by the markers only, and NVRTC would warn of it in every log. */
 static void add_bool(sj_text *text, const char *name, bool value)
 {
-  sj_text_add_format(text, "constexpr bool %s = %s;\n", name, value ? "true" : "false");
+  sj_text_add_format(text, "[[maybe_unused]] constexpr bool %s = %s;\n", name, value ? "true" : "false");
 }
 
 static void add_int_type(sj_text *text, const char *name, uint32_t type)

@@ -37,6 +37,12 @@ static void check_compiled(const swa_jit_config *config, swa_jit_kernel_info *in
   /* What was compiled must fit a multiprocessor: a launch would fail otherwise. */
   assert_in_range(info_out->num_threads, 32, 1024);
   assert_true(info_out->num_registers * info_out->num_threads <= 65536);
+  /* Nothing stands between a reader of the log and what the compiler has to say of a change. */
+  const char *log_text = NULL;
+  assert_int_equal(swa_jit_log_text(lib, config, &log_text), SWA_JIT_OK);
+  if (strstr(log_text, "warning") != NULL) {
+    fail_msg("%s: the compiler warns:\n%s", text, log_text);
+  }
 }
 
 static void presets_compiled_spill_nothing(void **state)

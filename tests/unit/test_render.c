@@ -62,8 +62,8 @@ static void source_begins_with_the_configuration_and_its_constants(void **state)
       "constexpr unsigned window_size = 130;\n"
       "using index_type = long long;\n"
       "using lens_type = int;\n"
-      "constexpr bool scale_is_bf16 = true;\n"
-      "constexpr bool with_lse = false;\n"
+      "[[maybe_unused]] constexpr bool scale_is_bf16 = true;\n"
+      "[[maybe_unused]] constexpr bool with_lse = false;\n"
       "constexpr unsigned exact_softmax = 1;\n";
   swa_jit_config config = SWA_JIT_CONFIG_INIT;
   config.arch = SWA_JIT_ARCH_SM_90A;
@@ -188,10 +188,16 @@ static void parts_keep_their_number_of_lines(void **state)
   }
 }
 
-/* A declaration of the block, "constexpr unsigned head_dim", from its line; NULL past the block's end. */
+/* A declaration of the block, "constexpr unsigned head_dim", from its line, less its attribute; NULL past the block's
+ * end. */
 static const char *next_declaration(const char *line, char declaration[64])
 {
+  static const char attribute[] = "[[maybe_unused]] ";
   while (strncmp(line, "constexpr ", 10) != 0 && strncmp(line, "using ", 6) != 0) {
+    if (strncmp(line, attribute, strlen(attribute)) == 0) {
+      line += strlen(attribute);
+      continue;
+    }
     const char *newline = strchr(line, '\n');
     if (newline == NULL || line[0] == '}') {
       return NULL;

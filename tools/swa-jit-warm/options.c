@@ -42,15 +42,12 @@ static const sj_cli_option option_table[] = {
     LIST(8, "scale-type", "type of inv_scale: float32, bfloat16 (default float32)"),
     LIST(9, "lse", "1: the kernel can write LSE; 0: it cannot (default 1)"),
     TEXT(preset, "preset", "NAME",
-         "deepseek-v4: head_dim 512, window_size 128 and every head_group and kv_tile that swa_jit_pick chooses for "
-         "them, "
-         "and the defaults; the remaining lists apply"),
+         "deepseek-v4: head_dim 512 and window_size 128 with every head_group and kv_tile that swa_jit_pick chooses or "
+         "is likely to choose for them, and the defaults; the remaining lists apply"),
     TEXT(from, "from", "FILE",
          "the configurations of a file, one a line as \"arch=sm_100a head_dim=512\", such as the file that "
-         "SWA_JIT_RECORD "
-         "named; # begins a comment; - reads standard input. --arch replaces each line's architecture; no other list "
-         "and "
-         "no preset goes with it"),
+         "SWA_JIT_RECORD named; # begins a comment; - reads standard input. --arch replaces each line's architecture; "
+         "no other list and no preset goes with it"),
     HEADING("Work"),
     {.kind = SJ_CLI_NUMBER,
      .name = "jobs",
@@ -62,7 +59,8 @@ static const sj_cli_option option_table[] = {
     TEXT(cache_dir, "cache-dir", "DIR",
          "the cubin store's folder (default: SWA_JIT_CACHE_DIR, else $XDG_CACHE_HOME/swa-jit, else ~/.cache/swa-jit)"),
     TEXT(nvrtc, "nvrtc", "FILE", "the libnvrtc to use (default: SWA_JIT_NVRTC, else a search)"),
-    SWITCH(dry_run, "dry-run", "compile nothing: say each entry's file name and whether the store holds it"),
+    SWITCH(dry_run, "dry-run",
+           "compile nothing: say each entry's file name and whether the store holds it; a missing one is no failure"),
     HEADING("Output"),
     TEXT(dump_source, "dump-source", "DIR", "write each rendered source to DIR, which is made if missing"),
     TEXT(dump_ptx, "dump-ptx", "DIR", "write each kernel's PTX to DIR, which is made if missing; compiles once more"),
@@ -78,15 +76,12 @@ static const sj_cli_exit exits[] = {
 
 static const char *const description[] = {
     "Compiles decode kernels for each configuration asked for and keeps them in the cubin store, so that a program "
-    "that "
-    "asks for one finds it there and needs no compiler. No GPU and no driver are needed, unless --arch is native.",
+    "that asks for one finds it there and needs no compiler. No GPU and no driver are needed, unless --arch is native.",
     "What the store holds already is not compiled again. A combination that its architecture cannot serve, for want of "
     "shared memory say, is listed as refused with the reason.",
     "Standard output gets a table: configuration, registers of a thread, shared memory of a CTA, spilled bytes of a "
-    "thread, "
-    "compile time, size of the cubin, and whether it was a hit or compiled. Progress, warnings and reasons go to "
-    "standard "
-    "error.",
+    "thread, compile time, size of the cubin, and whether it was a hit or compiled. Progress, warnings and reasons go "
+    "to standard error.",
     NULL,
 };
 

@@ -97,7 +97,9 @@ static bool add_preset(warm_plan *plan, const warm_options *options)
   const char *lists[WARM_NUM_FIELDS];
   memcpy(lists, options->lists, sizeof lists);
   if (strcmp(options->preset, "deepseek-v4") != 0) {
-    return complain("--preset", "the one there is is deepseek-v4");
+    char option[ELEMENT_SIZE + 32];
+    snprintf(option, sizeof option, "--preset is \"%.*s\"", ELEMENT_SIZE, options->preset);
+    return complain(option, "there is one preset, deepseek-v4");
   }
   lists[WARM_HEAD_DIM] = "512";
   lists[WARM_WINDOW_SIZE] = "128";

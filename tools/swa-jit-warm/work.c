@@ -97,7 +97,8 @@ static void check_kept(const warm_crew *crew, warm_job *job)
     fail(job, sj_memory_format("compiled, but the store could not keep it (%s): the warning says why",
                                swa_jit_status_name((swa_jit_status)job->info.store_status)));
   } else if (held == 0) {
-    fail(job, sj_memory_copy("compiled, but no store keeps it: name a folder that can be written with --cache-dir"));
+    fail(job, sj_memory_copy("compiled, but no store keeps it: unset SWA_JIT_READ_ONLY if it is set, or name a folder "
+                             "that can be written with --cache-dir"));
   }
 }
 
