@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+/* No struct of any release comes near it: a size above is an uninitialised one, and its bytes may not be there. */
+enum { MAX_STRUCT_SIZE = 4096 };
+
 swa_jit_status sj_abi_check(const void *given, size_t first_size, size_t known_size, const char *name)
 {
   if (given == NULL) {
@@ -13,6 +16,10 @@ swa_jit_status sj_abi_check(const void *given, size_t first_size, size_t known_s
   if (size < first_size) {
     return sj_fail(SWA_JIT_INVALID, "%s.size is %u: at least %zu is needed; fill the struct with its initialiser", name,
                    size, first_size);
+  }
+  if (size > MAX_STRUCT_SIZE) {
+    return sj_fail(SWA_JIT_INVALID, "%s.size is %u: no struct is above %d; fill the struct with its initialiser", name,
+                   size, MAX_STRUCT_SIZE);
   }
   const unsigned char *bytes = given;
   for (size_t i = known_size; i < size; i++) {

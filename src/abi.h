@@ -6,7 +6,8 @@
 #include "status.h"
 
 /* given: the caller's struct; first_size: its size in the first release that had it; known_size: its size here.
- * OK, INVALID (NULL, or too small) or NEWER (unknown non-zero tail). name is the struct's, for the message. */
+ * OK, INVALID (NULL, too small, or above 4,096) or NEWER (unknown non-zero tail). name is the struct's, for the
+ * message. */
 swa_jit_status sj_abi_check(const void *given, size_t first_size, size_t known_size, const char *name);
 
 #endif

@@ -18,8 +18,8 @@
  * Environment and printing. The environment is read by swa_jit_open only. Nothing is printed: messages go to the
  *   log callback. No call exits, aborts or installs a signal handler.
  * Structs. Each public struct begins with its own size, so that it can grow. A size smaller than the first
- *   release's is SWA_JIT_INVALID; a larger struct is accepted when the bytes this library does not know are
- *   zero, and is SWA_JIT_NEWER otherwise. The initialisers set the size.
+ *   release's, or above 4,096, is SWA_JIT_INVALID; a larger struct is accepted when the bytes this library does not
+ *   know are zero, and is SWA_JIT_NEWER otherwise. The initialisers set the size.
  */
 #ifndef SWA_JIT_H
 #define SWA_JIT_H

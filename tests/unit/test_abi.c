@@ -40,6 +40,8 @@ static void size_of_each_kind_gives_the_rules_status(void **state)
       {64, 0, SWA_JIT_OK},
       {64, KNOWN, SWA_JIT_NEWER},
       {64, 63, SWA_JIT_NEWER},
+      {4097, 0, SWA_JIT_INVALID}, /* no struct is so large: nothing behind the 64 bytes may be read */
+      {UINT32_MAX, 0, SWA_JIT_INVALID},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     assert_int_equal(check(rows[i].size, rows[i].set_byte), rows[i].expected);
