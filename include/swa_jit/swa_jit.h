@@ -266,7 +266,7 @@ SWA_JIT_API swa_jit_status swa_jit_cubin_get(swa_jit_lib *lib, const swa_jit_con
 SWA_JIT_API swa_jit_status swa_jit_kernel_get_info(const swa_jit_kernel *kernel, swa_jit_kernel_info *info_out);
 
 /* For people: the rendered source as one file; the key, computed without a compiler; the PTX (compiled afresh); and
- * the compiler's log of a configuration that this library object compiled or met in the store ("" if it said nothing).
+ * the compiler's log of a configuration, compiled if the store has no entry ("" for an entry: the store keeps no logs).
  * Returns: as swa_jit_cubin_get; swa_jit_source and swa_jit_key_text need no compiler. Ownership: the library's. */
 SWA_JIT_API swa_jit_status swa_jit_source(swa_jit_lib *lib, const swa_jit_config *config, const char **source_out);
 SWA_JIT_API swa_jit_status swa_jit_key_text(swa_jit_lib *lib, const swa_jit_config *config, const char **key_text_out);
