@@ -131,7 +131,8 @@ static void *open_candidate(const char *name, bool loaded_only, sj_text *tried, 
   void *library = dlopen(name, flags);
   if (library == NULL) {
     const char *reason = loaded_only ? NULL : dlerror();
-    sj_text_add_format(tried, "\n  %s: %s", name, reason ? reason : "not loaded yet by this process");
+    sj_text_add_format(tried, "\n  %s: %s", name,
+                       reason != NULL ? sj_text_behind(reason, name) : "not loaded yet by this process");
     return NULL;
   }
   find_path(library, name, path_out);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text.h"
+
 enum { NVRTC_SUCCESS = 0 };
 
 /* Newest first. */
@@ -107,7 +109,8 @@ static bool open_file(const char *name, int flags, sj_nvrtc_api *api_out, char *
   void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | flags);
   if (library == NULL) {
     const char *error = dlerror();
-    snprintf(reason, reason_size, "%.400s: %.600s", name, error != NULL ? error : "not loaded in this process");
+    snprintf(reason, reason_size, "%.400s: %.600s", name,
+             error != NULL ? sj_text_behind(error, name) : "not loaded in this process");
     return false;
   }
   return use_library(library, name, api_out, reason, reason_size);

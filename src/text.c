@@ -123,3 +123,9 @@ char *sj_text_copy(const char *string)
 {
   return string == NULL ? NULL : strdup(string);
 }
+
+const char *sj_text_behind(const char *text, const char *prefix)
+{
+  size_t length = strlen(prefix);
+  return strncmp(text, prefix, length) == 0 && strncmp(text + length, ": ", 2) == 0 ? text + length + 2 : text;
+}

@@ -31,6 +31,9 @@ bool sj_text_read_u64(const char *text, size_t length, uint64_t *value_out);
 #define SJ_QUOTE_SIZE 52
 void sj_text_quote(const char *bytes, size_t count, char quoted_out[SJ_QUOTE_SIZE]);
 
+/* text behind "prefix: ", or all of it where it does not begin so: dlerror() begins with the file's name. */
+const char *sj_text_behind(const char *text, const char *prefix);
+
 char *sj_text_copy(const char *string); /* malloc'd copy; NULL in gives NULL out */
 
 #endif

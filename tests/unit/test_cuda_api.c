@@ -185,7 +185,7 @@ static int search_in_child(void)
   }
   static const char *const expected[] = {"\n  libcuda.so.1: not loaded yet",
                                          "\n  libcuda.so: not loaded yet",
-                                         "\n  libcuda.so.1: libcuda.so.1: cannot open",
+                                         "\n  libcuda.so.1: cannot open",
                                          "\n  /usr/lib/x86_64-linux-gnu/libcuda.so.1: ",
                                          "\n  /usr/lib/wsl/lib/libcuda.so.1: ",
                                          "\n  /usr/local/nvidia/lib64/libcuda.so.1: ",

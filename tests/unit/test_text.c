@@ -151,6 +151,15 @@ static void copy_of_null_is_null(void **state)
   free(copy);
 }
 
+static void text_behind_a_prefix_is_found_only_where_it_is(void **state)
+{
+  (void)state;
+  assert_string_equal(sj_text_behind("libx.so: cannot open", "libx.so"), "cannot open");
+  assert_string_equal(sj_text_behind("libx.so.1: cannot open", "libx.so"), "libx.so.1: cannot open");
+  assert_string_equal(sj_text_behind("libx.so:cannot", "libx.so"), "libx.so:cannot");
+  assert_string_equal(sj_text_behind("lib", "libx.so"), "lib");
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -163,6 +172,7 @@ int main(void)
       cmocka_unit_test(read_u64_accepts_digits_only),
       cmocka_unit_test(read_u64_reads_no_further_than_length),
       cmocka_unit_test(quote_of_any_bytes_is_short_and_printable),
+      cmocka_unit_test(text_behind_a_prefix_is_found_only_where_it_is),
       cmocka_unit_test(copy_of_null_is_null),
   };
   return SJ_TEST_RUN(tests);
