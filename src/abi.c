@@ -32,3 +32,11 @@ swa_jit_status sj_abi_check(const void *given, size_t first_size, size_t known_s
   }
   return SWA_JIT_OK;
 }
+
+void sj_abi_fill(void *out, size_t out_size, const void *known, size_t known_size)
+{
+  uint32_t size = (uint32_t)out_size;
+  memset(out, 0, out_size);
+  memcpy(out, known, out_size < known_size ? out_size : known_size);
+  memcpy(out, &size, sizeof size);
+}

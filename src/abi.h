@@ -10,4 +10,8 @@
  * message. */
 swa_jit_status sj_abi_check(const void *given, size_t first_size, size_t known_size, const char *name);
 
+/* Writes a known struct into one of out_size bytes, of whatever release: what the known one lacks becomes zero,
+ * what the other lacks is left out. size becomes out_size. */
+void sj_abi_fill(void *out, size_t out_size, const void *known, size_t known_size);
+
 #endif

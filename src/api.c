@@ -55,24 +55,34 @@ const char *swa_jit_message(void)
   return sj_message();
 }
 
-void swa_jit_options_init(swa_jit_options *options)
+/* A size below that of the size field itself names no struct. */
+static bool is_fillable(const void *out, size_t size)
 {
-  if (options != NULL) {
-    *options = (swa_jit_options)SWA_JIT_OPTIONS_INIT;
+  return out != NULL && size >= sizeof(uint32_t);
+}
+
+void swa_jit_options_init_sized(swa_jit_options *options, size_t size)
+{
+  static const swa_jit_options usual = SWA_JIT_OPTIONS_INIT;
+  if (is_fillable(options, size)) {
+    sj_abi_fill(options, size, &usual, sizeof usual);
   }
 }
 
-void swa_jit_config_init(swa_jit_config *config)
+void swa_jit_config_init_sized(swa_jit_config *config, size_t size)
 {
-  if (config != NULL) {
-    sj_config_init(config);
+  swa_jit_config usual;
+  if (is_fillable(config, size)) {
+    sj_config_init(&usual);
+    sj_abi_fill(config, size, &usual, sizeof usual);
   }
 }
 
-void swa_jit_decode_args_init(swa_jit_decode_args *args)
+void swa_jit_decode_args_init_sized(swa_jit_decode_args *args, size_t size)
 {
-  if (args != NULL) {
-    *args = (swa_jit_decode_args)SWA_JIT_DECODE_ARGS_INIT;
+  static const swa_jit_decode_args usual = SWA_JIT_DECODE_ARGS_INIT;
+  if (is_fillable(args, size)) {
+    sj_abi_fill(args, size, &usual, sizeof usual);
   }
 }
 
@@ -115,7 +125,15 @@ swa_jit_status swa_jit_config_from_text(const char *text, swa_jit_config *config
   if (text == NULL || config_out == NULL) {
     return fail_null(text == NULL ? "text" : "config_out");
   }
-  return sj_config_from_text(text, config_out);
+  swa_jit_config config;
+  swa_jit_status status = sj_abi_check(config_out, FIRST_CONFIG_SIZE, sizeof *config_out, "swa_jit_config");
+  if (status == SWA_JIT_OK) {
+    status = sj_config_from_text(text, &config);
+  }
+  if (status == SWA_JIT_OK) {
+    sj_abi_fill(config_out, config_out->size, &config, sizeof config);
+  }
+  return status;
 }
 
 const char *swa_jit_arch_name(uint32_t arch)
@@ -224,9 +242,7 @@ static swa_jit_status check_info(const swa_jit_kernel_info *info_out)
 /* What the caller's struct has room for; its size stays. */
 static void copy_info(const swa_jit_kernel_info *info, swa_jit_kernel_info *info_out)
 {
-  uint32_t size = info_out->size;
-  memcpy(info_out, info, size < sizeof *info ? size : sizeof *info);
-  info_out->size = size;
+  sj_abi_fill(info_out, info_out->size, info, sizeof *info);
 }
 
 swa_jit_status swa_jit_kernel_get(swa_jit_lib *lib, const swa_jit_config *config, const swa_jit_kernel **kernel_out)

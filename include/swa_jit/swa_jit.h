@@ -118,8 +118,10 @@ typedef struct swa_jit_options {
     sizeof(swa_jit_options), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL                                         \
   }
 
-/* Fills *options with the defaults above. Thread-safety: any thread. */
-SWA_JIT_API void swa_jit_options_init(swa_jit_options *options);
+/* Fills *options with the defaults above; size is the caller's sizeof, so that a library of a later release writes
+ * no further. Thread-safety: any thread. */
+SWA_JIT_API void swa_jit_options_init_sized(swa_jit_options *options, size_t size);
+#define swa_jit_options_init(options) swa_jit_options_init_sized((options), sizeof(swa_jit_options))
 
 /* ---- 5. Configuration ------------------------------------------------------------------------------------
  * What a kernel is specialised for. Every field multiplies the compiled variants; nothing else does.
@@ -160,8 +162,9 @@ typedef struct swa_jit_config {
     sizeof(swa_jit_config), SWA_JIT_ARCH_SM_100A, 512, 16, 16, 128, 0, 0, 0, 0, 1                                      \
   }
 
-/* Fills *config with the defaults above. Thread-safety: any thread. */
-SWA_JIT_API void swa_jit_config_init(swa_jit_config *config);
+/* Fills *config with the defaults above, as swa_jit_options_init. Thread-safety: any thread. */
+SWA_JIT_API void swa_jit_config_init_sized(swa_jit_config *config, size_t size);
+#define swa_jit_config_init(config) swa_jit_config_init_sized((config), sizeof(swa_jit_config))
 
 /* Whether a configuration is legal and fits its architecture; no compiler, no device and no library is needed.
  * SWA_JIT_ARCH_NATIVE is refused here. shared_memory_bytes_out (or NULL): what one CTA will use.
@@ -175,7 +178,8 @@ SWA_JIT_API swa_jit_status swa_jit_config_check(const swa_jit_config *config, ui
 SWA_JIT_API swa_jit_status swa_jit_config_to_text(const swa_jit_config *config, char *text, size_t text_size);
 
 /* The reverse: fields that the text does not name take their defaults. Fields are parted by blanks.
- * Returns: OK; INVALID (unknown name, unreadable value, a name given twice). Thread-safety: any thread. */
+ * config_out: initialised, for its size. Returns: OK; INVALID (unknown name, unreadable value, a name given twice, a
+ * size that no struct has); NEWER. Thread-safety: any thread. */
 SWA_JIT_API swa_jit_status swa_jit_config_from_text(const char *text, swa_jit_config *config_out);
 
 /* The name of an architecture, "sm_100a"; NULL if the number is none. And the reverse; "native" is known.
@@ -324,8 +328,9 @@ typedef struct swa_jit_decode_args {
     sizeof(swa_jit_decode_args), 0, 0, 1, 0, NULL, 0, 0, NULL, 0, 0, NULL, NULL, 0, NULL, NULL, 0, 0, NULL, 0, 1.0f, 0 \
   }
 
-/* Fills *args with zeros, block_size 1 and scale 1. Thread-safety: any thread. */
-SWA_JIT_API void swa_jit_decode_args_init(swa_jit_decode_args *args);
+/* Fills *args with zeros, block_size 1 and scale 1, as swa_jit_options_init. Thread-safety: any thread. */
+SWA_JIT_API void swa_jit_decode_args_init_sized(swa_jit_decode_args *args, size_t size);
+#define swa_jit_decode_args_init(args) swa_jit_decode_args_init_sized((args), sizeof(swa_jit_decode_args))
 
 /* Launches one decode step on stream (NULL: the current context's default stream) and returns. Checks the host side
  * (pointers, alignment, strides); contents are not read. No allocation, lock, system call or synchronisation of its

@@ -30,13 +30,15 @@ const char *swa_jit_arch_name(uint32_t arch)
   return arch == SWA_JIT_ARCH_SM_90A ? "sm_90a" : NULL;
 }
 
-void swa_jit_config_init(swa_jit_config *config)
+void swa_jit_config_init_sized(swa_jit_config *config, size_t size)
 {
+  assert_int_equal(size, sizeof *config);
   sj_config_init(config);
 }
 
-void swa_jit_decode_args_init(swa_jit_decode_args *args)
+void swa_jit_decode_args_init_sized(swa_jit_decode_args *args, size_t size)
 {
+  assert_int_equal(size, sizeof *args);
   static const swa_jit_decode_args usual = SWA_JIT_DECODE_ARGS_INIT;
   *args = usual;
 }

@@ -22,8 +22,9 @@ swa_jit_status swa_jit_config_from_text(const char *text, swa_jit_config *config
   return sj_config_from_text(text, config_out);
 }
 
-void swa_jit_decode_args_init(swa_jit_decode_args *args)
+void swa_jit_decode_args_init_sized(swa_jit_decode_args *args, size_t size)
 {
+  assert_int_equal(size, sizeof *args);
   *args = (swa_jit_decode_args)SWA_JIT_DECODE_ARGS_INIT;
 }
 

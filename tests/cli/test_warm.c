@@ -43,8 +43,9 @@ const char *swa_jit_message(void)
   return sj_message();
 }
 
-void swa_jit_config_init(swa_jit_config *config)
+void swa_jit_config_init_sized(swa_jit_config *config, size_t size)
 {
+  assert_int_equal(size, sizeof *config);
   sj_config_init(config);
 }
 

@@ -198,11 +198,42 @@ static void config_of_another_size_follows_the_rule(void **state)
   assert_int_equal(swa_jit_config_check(&newer.config, NULL), SWA_JIT_INVALID);
 }
 
+/* A program of another release than the library: its struct is shorter or longer, and not a byte behind it is
+ * touched. */
+static void initialisers_write_what_the_caller_has_room_for(void **state)
+{
+  (void)state;
+  struct {
+    swa_jit_config config;
+    uint32_t newer, behind;
+  } room;
+  memset(&room, 0xa5, sizeof room);
+  swa_jit_config_init_sized(&room.config, 3 * sizeof(uint32_t));
+  assert_int_equal(room.config.size, 3 * sizeof(uint32_t));
+  assert_int_equal(room.config.head_dim, 512);
+  assert_int_equal(room.config.head_group, 0xa5a5a5a5);
+  swa_jit_config_init_sized(&room.config, sizeof room.config + sizeof room.newer);
+  assert_int_equal(room.config.size, sizeof room.config + sizeof room.newer);
+  assert_int_equal(room.config.lse, 1);
+  assert_int_equal(room.newer, 0);
+  assert_int_equal(room.behind, 0xa5a5a5a5);
+  swa_jit_config_init_sized(&room.config, 3); /* no room for a size: nothing is written */
+  assert_int_equal(room.config.lse, 1);
+  room.newer = 0;
+  room.config.size = sizeof room.config + sizeof room.newer;
+  assert_int_equal(swa_jit_config_from_text("head_dim=64", &room.config), SWA_JIT_OK);
+  assert_int_equal(room.config.size, sizeof room.config + sizeof room.newer);
+  assert_int_equal(room.config.head_dim, 64);
+  assert_int_equal(room.behind, 0xa5a5a5a5);
+  room.config.size = 8;
+  assert_int_equal(swa_jit_config_from_text("head_dim=64", &room.config), SWA_JIT_INVALID);
+}
+
 static void config_text_goes_both_ways(void **state)
 {
   (void)state;
   swa_jit_config config = hopper_config();
-  swa_jit_config read;
+  swa_jit_config read = {.size = sizeof read};
   char text[256];
   assert_int_equal(swa_jit_config_to_text(&config, text, sizeof text), SWA_JIT_OK);
   assert_int_equal(swa_jit_config_from_text(text, &read), SWA_JIT_OK);
@@ -507,6 +538,7 @@ int main(void)
       TEST(info_and_stats_macros_are_zeros_behind_their_size),
       TEST(config_check_tells_shared_memory_and_refuses_native),
       TEST(config_of_another_size_follows_the_rule),
+      TEST(initialisers_write_what_the_caller_has_room_for),
       TEST(config_text_goes_both_ways),
       TEST(arch_names_go_both_ways),
       TEST(pick_sets_two_fields_to_legal_values),

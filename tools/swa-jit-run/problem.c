@@ -105,6 +105,7 @@ static uint64_t usual_num_blocks(const run_options *options)
 static bool make_config(const run_options *options, swa_jit_config *config_out)
 {
   char text[512];
+  *config_out = (swa_jit_config)SWA_JIT_CONFIG_INIT;
   snprintf(text, sizeof text, "head_dim=%llu window_size=%llu index_type=%.64s lens_type=%.64s scale_type=%.64s lse=%d",
            (unsigned long long)options->head_dim, (unsigned long long)options->window_size, options->index_type,
            options->lens_type, options->scale_type, options->no_lse ? 0 : 1);

@@ -45,7 +45,7 @@ static bool add_job(warm_plan *plan, const swa_jit_config *config, bool is_deman
 /* A list's value through the library's own reader, so that names and limits are written once. */
 static bool check_element(int field, const char *element)
 {
-  swa_jit_config config;
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
   char text[ELEMENT_SIZE + 32];
   char option[ELEMENT_SIZE + 32];
   snprintf(text, sizeof text, "%s=%s", warm_field_names[field], element);
@@ -73,7 +73,7 @@ static bool check_lists(const char *const lists[WARM_NUM_FIELDS])
 /* Adds every combination of the lists from field on; text holds the fields before it. */
 static bool add_product(warm_plan *plan, const char *const lists[WARM_NUM_FIELDS], unsigned field, const char *text)
 {
-  swa_jit_config config;
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
   if (field == WARM_NUM_FIELDS) {
     return swa_jit_config_from_text(text, &config) == SWA_JIT_OK ? add_job(plan, &config, false)
                                                                  : complain(text, swa_jit_message());
@@ -134,7 +134,7 @@ static bool add_with_archs(warm_plan *plan, swa_jit_config *config, const char *
 
 static bool add_line(warm_plan *plan, const warm_options *options, const char *line, size_t number)
 {
-  swa_jit_config config;
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
   if (line[strspn(line, " \t")] == '\0') {
     return true;
   }
