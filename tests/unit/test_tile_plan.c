@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "test_main.h"
+
+#include <string.h>
+
+#include "config.h"
+#include "status.h"
+#include "tile_plan.h"
+
+static swa_jit_config make_config(uint32_t head_dim, uint32_t head_group, uint32_t kv_tile, uint32_t window_size)
+{
+  swa_jit_config config;
+  sj_config_init(&config);
+  config.head_dim = head_dim;
+  config.head_group = head_group;
+  config.kv_tile = kv_tile;
+  config.window_size = window_size;
+  return config;
+}
+
+static sj_tile_plan plan_of(const swa_jit_config *config, uint32_t arch)
+{
+  sj_tile_plan plan;
+  assert_int_equal(sj_tile_plan_make(config, sj_arch_find(arch), &plan), SWA_JIT_OK);
+  return plan;
+}
+
+/* The bytes of struct smem_plan (kernel_templates/smem_plan.cuh), added up by hand. */
+static void defaults_take_the_shared_memory_added_up_by_hand(void **state)
+{
+  (void)state;
+  swa_jit_config config = make_config(512, 16, 16, 128);
+  sj_tile_plan plan = plan_of(&config, SWA_JIT_ARCH_SM_100A);
+  uint32_t bytes = 128 * 512; /* rows */
+  bytes += 16 * 512 * 2;      /* Q, more than the weights in its place */
+  bytes += 128 * 16;          /* columns */
+  bytes += 8 * 16 * (8 + 4);  /* maxima and sums of 8 warps x 16 heads */
+  bytes += 3 * 16 * 4;        /* a head's units and correction */
+  bytes += 8 * 8 + 3 * 4;     /* barriers of 8 tiles, three flags */
+  assert_int_equal(plan.shared_memory_bytes, (bytes + 127) / 128 * 128);
+  assert_int_equal(plan.exact_softmax, 1);
+  assert_int_equal(plan.num_warps, 8);
+  assert_int_equal(plan.num_stages, 8);
+  assert_int_equal(plan.padded_window, 128);
+}
+
+static void weights_count_where_they_outgrow_q(void **state)
+{
+  (void)state;
+  swa_jit_config config = make_config(512, 128, 128, 128);
+  sj_tile_plan plan = plan_of(&config, SWA_JIT_ARCH_SM_90A);
+  uint32_t bytes = 128 * 512 + 128 * (128 + 8) * 2 + 128 * 16 + 4 * 128 * (8 + 4) + 3 * 128 * 4 + 1 * 8 + 3 * 4;
+  assert_int_equal(plan.q_stages, 2);
+  assert_int_equal(plan.shared_memory_bytes, (bytes + 127) / 128 * 128);
+}
+
+static void check_invariants(const swa_jit_config *config, const sj_arch *arch, const sj_tile_plan *plan)
+{
+  uint32_t pass_rows = (plan->pass_heads + 15) / 16 * 16;
+  assert_true(plan->shared_memory_bytes <= arch->shared_memory_bytes);
+  assert_true(plan->min_ctas_per_sm * (plan->shared_memory_bytes + 1024) <= arch->shared_memory_per_sm
+              || plan->min_ctas_per_sm == 1);
+  assert_int_equal(plan->num_warps, plan->score_warps_m * plan->score_warps_n);
+  assert_int_equal(plan->num_warps, plan->value_warps_m * plan->value_warps_n);
+  assert_int_equal(config->kv_tile % plan->num_warps, 0);
+  assert_int_equal(pass_rows % (16 * plan->score_warps_m), 0);
+  assert_int_equal(pass_rows % (16 * plan->value_warps_m), 0);
+  assert_int_equal(config->head_group % plan->pass_heads, 0);
+  assert_int_equal(plan->padded_window % config->kv_tile, 0);
+  assert_in_range(plan->padded_window - config->window_size, 0, config->kv_tile - 1);
+  assert_int_equal(plan->row_bytes % 128, 0);
+  assert_true(plan->row_bytes >= config->head_dim);
+  if (plan->exact_softmax) {
+    assert_int_equal(plan->pass_heads, config->head_group);
+    assert_int_equal(plan->num_stages * config->kv_tile, plan->padded_window);
+  } else {
+    assert_in_range(plan->num_stages, 1, 4);
+    assert_int_equal(plan->q_stages, (config->head_dim + 63) / 64);
+  }
+}
+
+static void every_configuration_fits_every_architecture(void **state)
+{
+  (void)state;
+  static const uint32_t head_dims[] = {64, 96, 128, 192, 256, 512}, head_groups[] = {8, 16, 32, 64, 128};
+  static const uint32_t kv_tiles[] = {16, 32, 64, 128}, windows[] = {1, 16, 17, 100, 128, 129, 500, 2048, 8192};
+  unsigned num_plans = 0;
+  for (unsigned a = 0; sj_arch_at(a) != NULL; a++) {
+    for (unsigned i = 0; i < 6 * 5 * 4 * 9; i++) {
+      swa_jit_config config =
+          make_config(head_dims[i % 6], head_groups[i / 6 % 5], kv_tiles[i / 30 % 4], windows[i / 120]);
+      sj_tile_plan plan;
+      assert_int_equal(sj_tile_plan_make(&config, sj_arch_at(a), &plan), SWA_JIT_OK);
+      check_invariants(&config, sj_arch_at(a), &plan);
+      num_plans++;
+    }
+  }
+  assert_int_equal(num_plans, 6 * 1080);
+}
+
+static void window_that_shared_memory_cannot_hold_is_online(void **state)
+{
+  (void)state;
+  swa_jit_config config = make_config(512, 16, 64, 8192);
+  assert_int_equal(plan_of(&config, SWA_JIT_ARCH_SM_90A).exact_softmax, 0);
+  config.window_size = 384; /* 192 KiB of rows: sm_90a has 227 KiB, sm_120a 99 */
+  assert_int_equal(plan_of(&config, SWA_JIT_ARCH_SM_90A).exact_softmax, 1);
+  assert_int_equal(plan_of(&config, SWA_JIT_ARCH_SM_120A).exact_softmax, 0);
+}
+
+static void online_pass_has_few_heads_where_memory_is_short(void **state)
+{
+  (void)state;
+  swa_jit_config config = make_config(512, 128, 128, 1000);
+  assert_int_equal(plan_of(&config, SWA_JIT_ARCH_SM_90A).pass_heads, 32);
+  assert_int_equal(plan_of(&config, SWA_JIT_ARCH_SM_89).pass_heads, 16);
+}
+
+static void architecture_without_room_is_unsupported_with_the_figures(void **state)
+{
+  (void)state;
+  sj_arch small = *sj_arch_find(SWA_JIT_ARCH_SM_89);
+  swa_jit_config config = make_config(512, 16, 128, 128);
+  sj_tile_plan plan = {.num_warps = 77};
+  small.shared_memory_bytes = 49152;
+  assert_int_equal(sj_tile_plan_make(&config, &small, &plan), SWA_JIT_UNSUPPORTED);
+  assert_non_null(strstr(sj_message(), "49152"));
+  assert_non_null(strstr(sj_message(), "use a smaller kv_tile"));
+  assert_int_equal(plan.num_warps, 77);
+}
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(defaults_take_the_shared_memory_added_up_by_hand),
+      cmocka_unit_test(weights_count_where_they_outgrow_q),
+      cmocka_unit_test(every_configuration_fits_every_architecture),
+      cmocka_unit_test(window_that_shared_memory_cannot_hold_is_online),
+      cmocka_unit_test(online_pass_has_few_heads_where_memory_is_short),
+      cmocka_unit_test(architecture_without_room_is_unsupported_with_the_figures),
+  };
+  return SJ_TEST_RUN(tests);
+}
