@@ -15,6 +15,7 @@ import check_public
 import check_readme
 import check_shell
 import check_sizes
+import check_registered
 import check_source
 import check_symbols
 import check_words
@@ -74,6 +75,10 @@ FAULTS = [
     (check_source.check, append("src/digest.c", 'void bad(void)\n{\n  printf("x");\n}\n'), "printf: printing"),
     (check_source.check, append("src/digest.c", "void bad(void)\n{\n  assert(0);\n}\n"), "assert: ending the process"),
     (check_source.check, create("src/new.c", "int x;\n"), "src/new.c:1: the first line is not"),
+    (check_registered.check, create("tests/unit/test_new.c", LICENCE), "tests/unit/test_new.c: no meson.build"),
+    (check_registered.check, create("tests/cli/swa-jit-run/new.sh", ""), "does not name this case"),
+    (check_registered.check, create("src/new.c", LICENCE), "src/new.c: there is no tests/unit/test_new.c"),
+    (check_registered.check, replace("src/meson.build", "'digest'", "'key'"), "src/meson.build does not name it"),
     (check_words.check, append("README.md", "The kernel source is rendered.\n"), '"kernel source": say'),
     (check_words.check, append("src/digest.c", "/* TODO: finish */\n"), '"TODO": say'),
     (check_includes.check, append("src/digest.c", '#include "store.h"\n'), "digest may not include store.h"),
