@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Epilogue: sums and maxima to 1 / l and LSE; values normalised, rounded and stored. */
+/* Epilogue: values normalised, rounded and stored; LSE. */
 #ifndef SWA_EPILOGUE_CUH
 #define SWA_EPILOGUE_CUH
 
@@ -7,36 +7,63 @@
 
 namespace swa
 {
-/* Sum of the exponentials of a row: NaN if a NaN code was seen. */
+/* Sum of a row's exponentials, once every warp's is in shared memory: NaN if a NaN code was seen. */
 __device__ __forceinline__ float row_total(const smem_plan &smem, unsigned row)
 {
-  float total = 0.0f;
+  per_warp each = smem.row_sum[row];
+  float total = each.of[0];
 #pragma unroll
-  for (unsigned n = 0; n < score_warps_n; n++) {
-    total += smem.row_sum[n][row];
+  for (unsigned n = 1; n < score_warps_n; n++) {
+    total += each.of[n];
   }
-  return smem.has_nan_code ? __int_as_float(0x7fffffff) : total;
+  return kv::has_nan_codes_apart && smem.has_nan_code != 0 ? __int_as_float(0x7fffffff) : total;
 }
 
-/* Once every warp's sums are in shared memory, one thread a row: row_unit becomes what takes the row's sum of
- * values to out, the weights' unit over l (0 for a row with no unmasked position, whose out is 0); LSE is stored.
- * The running maximum of online softmax is in row_peak[0]. */
-__device__ __forceinline__ void finish_rows(const swa_params &params, const cta_plan &plan, smem_plan &smem,
-                                            unsigned first_head)
+__device__ __forceinline__ bool is_stored_row(const cta_plan &plan, const smem_plan &smem, unsigned first_head,
+                                              unsigned row, unsigned round)
+{
+  return first_head + row < plan.num_heads && smem.row_round[row] == round;
+}
+
+//: if with_lse
+/* One thread a row. Online softmax has left the row's top with its first warp's. */
+__device__ __forceinline__ void store_lse(const swa_params &params, const cta_plan &plan, const smem_plan &smem,
+                                          unsigned first_head, unsigned round)
 {
   unsigned row = threadIdx.x;
-  if (row >= pass_rows) {
-    return;
+  if (params.lse != nullptr && row < pass_heads && is_stored_row(plan, smem, first_head, row, round)) {
+    float top = exact_softmax ? shared_row_top(smem, row) : smem.row_top[row].of[0];
+    float total = row_total(smem, row);
+    params.lse[plan.token * params.lse_token_stride + plan.first_head + first_head + row] =
+        total == 0.0f ? minus_infinity() : (top + ptx::lg2(total)) * ln_2;
   }
-  float total = row_total(smem, row);
-  //: if with_lse
-  if (params.lse != nullptr && row < pass_heads && first_head + row < plan.num_heads) {
-    float max = exact_softmax ? shared_row_peaks(smem, row).max : smem.row_peak[0][row].max;
-    float lse = total == 0.0f ? minus_infinity() : (max + ptx::lg2(total)) * ln_2;
-    params.lse[plan.token * params.lse_token_stride + plan.first_head + first_head + row] = lse;
+}
+//: end
+
+/* What takes a thread's sums of values to out: one over the row's sum, 0 for a row with no unmasked position. */
+struct row_factors {
+  float of[value_m_tiles][2];
+  unsigned stored; /* bit m * 2 + half: whether the row is stored */
+};
+
+__device__ __forceinline__ row_factors make_row_factors(const cta_plan &plan, const smem_plan &smem,
+                                                        const mma::value_warp &w, unsigned first_head, unsigned round)
+{
+  row_factors factors;
+  factors.stored = 0;
+#pragma unroll
+  for (unsigned m = 0; m < value_m_tiles; m++) {
+#pragma unroll
+    for (unsigned half = 0; half < 2; half++) {
+      unsigned row = w.first_row + m * mma_m + half * 8 + w.g;
+      if (row < pass_heads && is_stored_row(plan, smem, first_head, row, round)) {
+        factors.stored |= 1u << (m * 2 + half);
+      }
+      float total = row_total(smem, row);
+      factors.of[m][half] = total == 0.0f ? 0.0f : ptx::rcp(total);
+    }
   }
-  //: end
-  smem.row_unit[row] = total == 0.0f ? 0.0f : smem.row_unit[row] * (1.0f / total);
+  return factors;
 }
 
 /* Element order within a slice is 4 q .. 4 q + 3 of the first and of the second 16, see value_tiles: a quad stores 32
@@ -51,27 +78,25 @@ __device__ __forceinline__ void store_slice_row(const float (&tiles)[4][4], unsi
   }
 }
 
-__device__ __forceinline__ void store_values(const swa_params &params, const cta_plan &plan, const smem_plan &smem,
-                                             const mma::value_warp &w, unsigned first_head, unsigned batch,
+__device__ __forceinline__ void store_values(const swa_params &params, const cta_plan &plan, const mma::value_warp &w,
+                                             const row_factors &factors, unsigned first_head, unsigned batch,
                                              const mma::value_tiles &tiles)
 {
+  char *out =
+      out_row(params, plan, first_head + w.first_row + w.g) + mma::warp_slice(w, batch) * slice_dims * 2 + w.q * 8;
 #pragma unroll
   for (unsigned m = 0; m < value_m_tiles; m++) {
 #pragma unroll
     for (unsigned half = 0; half < 2; half++) {
-      unsigned row = w.first_row + m * mma_m + half * 8 + w.g;
-      if (row >= pass_heads || first_head + row >= plan.num_heads) {
-        continue;
-      }
-      float factor = smem.row_unit[row];
-      char *out = out_row(params, plan, first_head + row) + w.q * 8;
+      if ((factors.stored >> (m * 2 + half) & 1) != 0) {
 #pragma unroll
-      for (unsigned s = 0; s < batch_slices; s++) {
-        unsigned slice = mma::warp_slice(w, batch + s);
-        if (num_slices % value_warps_n == 0 || slice < num_slices) {
-          store_slice_row(tiles.v[m][s], half, factor, out + slice * slice_dims * 2);
+        for (unsigned s = 0; s < batch_slices; s++) {
+          if (num_slices % value_warps_n == 0 || mma::warp_slice(w, batch + s) < num_slices) {
+            store_slice_row(tiles.v[m][s], half, factors.of[m][half], out + s * slice_dims * 2);
+          }
         }
       }
+      out += 16 * params.out_head_stride;
     }
   }
 }
@@ -80,12 +105,13 @@ __device__ __forceinline__ void store_values(const swa_params &params, const cta
 __device__ __forceinline__ void store_empty(const swa_params &params, const cta_plan &plan)
 {
   constexpr unsigned units = head_dim * 2 / 16;
+#pragma unroll 1
   for (unsigned i = threadIdx.x; i < plan.num_heads * units; i += num_threads) {
     ptx::st_global_v4(out_row(params, plan, i / units) + i % units * 16, ptx::words4{});
   }
   //: if with_lse
-  for (unsigned head = threadIdx.x; params.lse != nullptr && head < plan.num_heads; head += num_threads) {
-    params.lse[plan.token * params.lse_token_stride + plan.first_head + head] = minus_infinity();
+  if (params.lse != nullptr && threadIdx.x < plan.num_heads) {
+    params.lse[plan.token * params.lse_token_stride + plan.first_head + threadIdx.x] = minus_infinity();
   }
   //: end
 }

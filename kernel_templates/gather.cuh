@@ -13,6 +13,7 @@
 #include "ptx/load_store.cuh"
 #include "ptx/mbarrier.cuh"
 #include "smem_plan.cuh"
+#include "softmax.cuh"
 
 namespace swa
 {
@@ -34,7 +35,8 @@ __device__ __forceinline__ void store_column(smem_plan &smem, const pending_colu
 {
   if (pending.column != no_column) {
     float bias = pending.is_masked ? -__int_as_float(0x7f800000) : 0.0f;
-    smem.column[pending.column] = column_info{pending.scale, ptx::lg2(fabsf(pending.scale)), bias, 0.0f};
+    float log = fminf(fmaxf(ptx::lg2(fabsf(pending.scale)), -max_scale_log), max_scale_log);
+    smem.column[pending.column] = column_info{pending.scale, bias, log, 0.0f};
   }
 }
 
@@ -47,33 +49,37 @@ __device__ __forceinline__ pending_column gather_rows(const swa_params &params, 
   static_assert(positions <= round_positions && positions % kv_tile == 0, "at most 32 rows a warp, whole tiles");
   static_assert(num_warps % swizzle_rows == 0, "a warp's rows are swizzled alike");
   constexpr unsigned warp_rows = positions / num_warps;
+  constexpr unsigned group_rows = 8 * rows_per_copy; /* of a warp, unrolled */
   unsigned warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
   pending_column pending = {lane < warp_rows ? shared_row + lane * num_warps + warp : no_column, 0.0f,
                             slot == masked_slot};
-  long long offset = -1;
+  const char *source = static_cast<const char *>(params.kv);
   if (slot != masked_slot) {
-    offset = slot_offset(params, slot);
+    source += slot_offset(params, slot);
     pending.scale = kv::slot_scale(params.inv_scale, slot);
   }
+  unsigned masked_rows = __ballot_sync(0xffffffffu, slot == masked_slot);
   unsigned row_in_copy = lane / lanes_per_row, unit = lane % lanes_per_row;
-  const char *unit_source = static_cast<const char *>(params.kv) + unit * 16;
+  bool has_unit = row_units == lanes_per_row || unit < row_units;
+  bool is_padding = head_dim != copied_row_bytes && unit * 16 >= head_dim;
   unsigned target = ptx::shared_address(smem.rows) + row_unit_offset(shared_row + row_in_copy * num_warps + warp, unit);
 
+#pragma unroll 1
+  for (unsigned first = 0; first < warp_rows; first += group_rows) {
 #pragma unroll
-  for (unsigned copied = 0; copied < warp_rows; copied += rows_per_copy) {
-    unsigned row = copied + row_in_copy;
-    long long row_offset = __shfl_sync(0xffffffffu, offset, row % warp_size);
-    if ((warp_rows % rows_per_copy == 0 || row < warp_rows) && (row_units == lanes_per_row || unit < row_units)) {
-      bool is_read = row_offset >= 0 && (head_dim == copied_row_bytes || unit * 16 < head_dim);
-      ptx::cp_async_16(target + copied * num_warps * row_bytes, is_read ? unit_source + row_offset : unit_source,
-                       is_read ? 16 : 0);
-    }
-#pragma unroll
-    for (unsigned tile = copied / warp_tile_rows; tile < warp_rows / warp_tile_rows; tile++) {
-      unsigned last_row = (tile + 1) * warp_tile_rows; /* one past the tile's last row of this warp */
-      if (last_row > copied && last_row <= copied + rows_per_copy) {
-        ptx::cp_async_mbarrier_arrive_noinc(ptx::shared_address(&smem.tile_landed[shared_row / kv_tile + tile]));
+    for (unsigned copied = 0; copied < group_rows; copied += rows_per_copy) {
+      unsigned row = first + copied + row_in_copy;
+      const char *row_source = reinterpret_cast<const char *>(
+          __shfl_sync(0xffffffffu, reinterpret_cast<unsigned long long>(source), row % warp_size));
+      if ((warp_rows % group_rows == 0 || row < warp_rows) && has_unit) {
+        ptx::cp_async_16(target + (first + copied) * num_warps * row_bytes, row_source + unit * 16,
+                         is_padding || (masked_rows >> row % warp_size & 1) != 0 ? 0 : 16);
       }
+    }
+    unsigned end = min(first + group_rows, warp_rows);
+#pragma unroll 1
+    for (unsigned tile = first / warp_tile_rows; (tile + 1) * warp_tile_rows <= end; tile++) {
+      ptx::cp_async_mbarrier_arrive_noinc(ptx::shared_address(&smem.tile_landed[shared_row / kv_tile + tile]));
     }
   }
   return pending;
@@ -99,8 +105,18 @@ __device__ __forceinline__ void wait_tile(smem_plan &smem, unsigned stage, unsig
   }
 }
 
+/* Until every tile that this warp's columns lie in has landed. */
+__device__ __forceinline__ void wait_columns(smem_plan &smem, const score_warp &w)
+{
+  unsigned end = min(w.first_column + score_n_tiles * mma_n, padded_window);
+  for (unsigned tile = w.first_column / kv_tile; tile * kv_tile < end; tile++) {
+    wait_tile(smem, tile, 0);
+  }
+}
+
 /* The whole window, for exact softmax. The last column of each lane is the caller's to store. */
-__device__ __forceinline__ pending_column gather_window(const swa_params &params, const cta_plan &plan, smem_plan &smem)
+__device__ __forceinline__ pending_column gather_window(const swa_params &params, const cta_plan &plan, smem_plan &smem,
+                                                        bool &has_position)
 {
   constexpr unsigned rest = padded_window % round_positions;
   constexpr unsigned last = rest != 0 ? rest : round_positions;
@@ -109,9 +125,11 @@ __device__ __forceinline__ pending_column gather_window(const swa_params &params
 #pragma unroll 1
   for (; first + last < padded_window; first += round_positions) {
     unsigned next_slot = load_lane_slot(params, plan, first + round_positions);
+    has_position |= slot != masked_slot;
     store_column(smem, gather_rows<round_positions>(params, smem, slot, first));
     slot = next_slot;
   }
+  has_position |= slot != masked_slot;
   return gather_rows<last>(params, smem, slot, first);
 }
 } // namespace swa

@@ -26,14 +26,14 @@ __device__ __forceinline__ cta_plan make_plan(const swa_params &params)
   return plan;
 }
 
-/* Brings the token's row of indices towards the SM while lens is on its way. A prefetch reads nothing: what lies past
- * len has no effect. */
+/* Brings the token's row of indices, a line of it a thread, towards the SM while lens is on its way. A prefetch reads
+ * nothing: what lies past len has no effect. */
 __device__ __forceinline__ void prefetch_indices(const swa_params &params, unsigned token)
 {
-  constexpr unsigned line_bytes = 128, line_elems = line_bytes / sizeof(index_type);
+  constexpr unsigned line_elems = 128 / sizeof(index_type), lines = window_size / line_elems + 1;
   const index_type *row = static_cast<const index_type *>(params.indices) + token * params.indices_token_stride;
-  for (unsigned line = threadIdx.x; line < window_size / line_elems + 1; line += num_threads) {
-    ptx::prefetch_global_l2(row + min(line * line_elems, window_size - 1));
+  if (threadIdx.x < lines) {
+    ptx::prefetch_global_l2(row + min(threadIdx.x * line_elems, window_size - 1));
   }
 }
 

@@ -35,29 +35,27 @@ using q_or_weights = q_or_weights_of<exact_softmax != 0>::type;
 /* What a position's column of scores is multiplied by. */
 struct alignas(16) column_info {
   float scale; /* inv_scale; 0 where masked */
-  float log;   /* log2 of its magnitude */
   float bias;  /* 0, or -infinity where masked */
+  float log;   /* log2 of the scale's magnitude, bounded, see softmax.cuh */
   float unused;
 };
 
-struct alignas(8) row_peaks {
-  float max; /* of scores */
-  float top; /* of score + column log: the log2 of the largest weight */
+/* A figure of each warp that shares a row, read 16 bytes at a time. */
+struct alignas(16) per_warp {
+  float of[score_warps_n];
 };
 
 struct alignas(128) smem_plan {
   unsigned char rows[stage_rows][row_bytes]; /* KV rows as they lie in the cache, 16-byte units swizzled */
   q_or_weights heads;
   column_info column[stage_rows];
-  row_peaks row_peak[score_warps_n][pass_rows]; /* over each warp's columns */
-  float row_sum[score_warps_n][pass_rows];
-  float q_unit[pass_rows];                    /* of each row of wide Q, see load_q.cuh */
-  float row_unit[pass_rows];                  /* what a weight of 1 stands for, see softmax.cuh */
+  per_warp row_top[pass_rows]; /* over each warp's columns, see softmax.cuh */
+  per_warp row_sum[pass_rows];
   float row_correction[pass_rows];            /* online softmax: factor for the values so far */
+  unsigned row_round[pass_rows];              /* in which a row's results are right, see load_q.cuh */
   unsigned long long tile_landed[num_stages]; /* mbarriers: a tile's rows are there */
-  unsigned has_nan_code;                      /* an unmasked row holds a NaN code */
-  unsigned has_infinite_product;              /* a product was not finite, see load_q.cuh */
-  unsigned q_is_wide;
+  unsigned last_round;
+  unsigned has_nan_code; /* an unmasked row holds a NaN code */
 };
 static_assert(sizeof(smem_plan) == shared_memory_bytes, "src/tile_plan.c computes another size");
 

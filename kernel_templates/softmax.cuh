@@ -1,33 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Softmax over the scores that the warps hold in registers (fragment layout of ptx/mma_sync.cuh): raw products
- * become weights in shared memory, and each row's maximum and sum are kept. Scores are in units of log2, so that
- * exp is ex2. A row whose every position is masked has maximum -infinity; it is replaced by 0 where it is
- * subtracted.
+ * become weights in shared memory, and what each row subtracts and sums up is kept. Scores are in units of log2, so
+ * that exp is ex2.
  *
- * A weight is p * inv_scale, and inv_scale may be anything; weights are f16. So a row's weights are stored in a
- * unit of their own, a power of two near the row's largest weight (row_unit), which the epilogue multiplies back.
+ * A weight is p * inv_scale, inv_scale may be anything, and weights are f16. What a row's scores are reduced by
+ * cancels in out and is added back in LSE, so it is chosen to make the row's largest weight 1, not its largest p:
+ * the row's top, the maximum of score + log2 inv_scale. The logarithm is bounded, so that p fits a float. A row whose
+ * every position is masked has top -infinity; it is replaced by 0 where it is subtracted.
  */
 #ifndef SWA_SOFTMAX_CUH
 #define SWA_SOFTMAX_CUH
 
 #include "ptx/convert.cuh"
+#include "ptx/load_store.cuh"
 #include "smem_plan.cuh"
 
 namespace swa
 {
 constexpr float log2_e = 1.4426950408889634f;
 constexpr float ln_2 = 0.6931471805599453f;
+constexpr float max_scale_log = 112.0f;
 
 struct score_tiles {
   float s[score_m_tiles][score_n_tiles][4];
 };
 
-/* Of the rows g and g + 8 of each of a warp's head tiles; the maximum is identical across the row's threads, the
- * sum is each thread's part. */
+/* Of the rows g and g + 8 of each of a warp's head tiles: the top is identical across the row's threads, the sum is
+ * each thread's part. */
 struct row_state {
-  float max[score_m_tiles][2];
-  float top[score_m_tiles][2]; /* log2 of the unit of the weights */
+  float top[score_m_tiles][2];
   float sum[score_m_tiles][2];
 };
 
@@ -42,7 +44,6 @@ __device__ __forceinline__ void init_rows(row_state &state)
   for (unsigned m = 0; m < score_m_tiles; m++) {
 #pragma unroll
     for (unsigned half = 0; half < 2; half++) {
-      state.max[m][half] = minus_infinity();
       state.top[m][half] = minus_infinity();
       state.sum[m][half] = 0.0f;
     }
@@ -74,64 +75,31 @@ __device__ __forceinline__ bool has_columns(const score_warp &w, unsigned n)
   return span_positions % (mma_n * score_warps_n) == 0 || w.first_column + n * mma_n < span_positions;
 }
 
-__device__ __forceinline__ float quad_max(float x)
-{
-  x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 1));
-  return fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
-}
-
-/* Products with wide Q, brought back: each row's by its unit. */
-__device__ __forceinline__ void restore_wide_products(const smem_plan &smem, const score_warp &w, score_tiles &tiles)
-{
-#pragma unroll
-  for (unsigned m = 0; m < score_m_tiles; m++) {
-#pragma unroll
-    for (unsigned half = 0; half < 2; half++) {
-      float unit = smem.q_unit[w.first_row + m * mma_m + half * 8 + w.g];
-#pragma unroll
-      for (unsigned n = 0; n < score_n_tiles; n++) {
-        tiles.s[m][n][2 * half] *= unit;
-        tiles.s[m][n][2 * half + 1] *= unit;
-      }
-    }
-  }
-}
-
-/* Raw products to scores, and each row's maxima over the warp's columns to shared memory. */
+/* Raw products to scores, and each row's top over the warp's columns to shared memory. */
 __device__ __forceinline__ void scale_scores(smem_plan &smem, const score_warp &w, unsigned shared_row,
                                              float scale_log2, score_tiles &tiles)
 {
-  float max[score_m_tiles][2], top[score_m_tiles][2];
+  float top[score_m_tiles][2];
 #pragma unroll
   for (unsigned m = 0; m < score_m_tiles; m++) {
-    max[m][0] = max[m][1] = top[m][0] = top[m][1] = minus_infinity();
+    top[m][0] = top[m][1] = minus_infinity();
   }
 #pragma unroll
   for (unsigned n = 0; n < score_n_tiles; n++) {
-    if (!has_columns(w, n)) {
-#pragma unroll
-      for (unsigned m = 0; m < score_m_tiles; m++) {
-#pragma unroll
-        for (unsigned i = 0; i < 4; i++) {
-          tiles.s[m][n][i] = minus_infinity();
-        }
-      }
-      continue;
-    }
-    unsigned column = shared_row + w.first_column + n * mma_n + 2 * w.q;
 #pragma unroll
     for (unsigned j = 0; j < 2; j++) {
-      column_info info = smem.column[column + j];
-      float scale = info.scale * scale_log2;
+      column_info column = {0.0f, minus_infinity(), 0.0f, 0.0f};
+      if (has_columns(w, n)) {
+        column = smem.column[shared_row + w.first_column + n * mma_n + 2 * w.q + j];
+      }
+      float scale = column.scale * scale_log2;
 #pragma unroll
       for (unsigned m = 0; m < score_m_tiles; m++) {
 #pragma unroll
         for (unsigned half = 0; half < 2; half++) {
-          /* A masked product is 0 * scale_log2, NaN where the caller's scale is not finite: choose, don't add. */
-          float s = info.bias == 0.0f ? tiles.s[m][n][2 * half + j] * scale : info.bias;
+          float s = fmaf(tiles.s[m][n][2 * half + j], scale, column.bias);
           tiles.s[m][n][2 * half + j] = s;
-          max[m][half] = fmaxf(max[m][half], s);
-          top[m][half] = fmaxf(top[m][half], s + info.log);
+          top[m][half] = fmaxf(top[m][half], s + column.log);
         }
       }
     }
@@ -140,87 +108,81 @@ __device__ __forceinline__ void scale_scores(smem_plan &smem, const score_warp &
   for (unsigned m = 0; m < score_m_tiles; m++) {
 #pragma unroll
     for (unsigned half = 0; half < 2; half++) {
-      float row_max = quad_max(max[m][half]), row_top = quad_max(top[m][half]);
+      float x = fmaxf(top[m][half], __shfl_xor_sync(0xffffffffu, top[m][half], 1));
+      x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
       if (w.q == 0) {
-        unsigned row = w.first_row + m * mma_m + half * 8 + w.g;
-        smem.row_peak[w.n][row] = row_peaks{row_max, row_top};
+        smem.row_top[w.first_row + m * mma_m + half * 8 + w.g].of[w.n] = x;
       }
     }
   }
 }
 
 /* Largest of what the warps that share a row left in shared memory. */
-__device__ __forceinline__ row_peaks shared_row_peaks(const smem_plan &smem, unsigned row)
+__device__ __forceinline__ float shared_row_top(const smem_plan &smem, unsigned row)
 {
-  row_peaks peaks = smem.row_peak[0][row];
+  per_warp each = smem.row_top[row];
+  float top = each.of[0];
 #pragma unroll
   for (unsigned n = 1; n < score_warps_n; n++) {
-    row_peaks other = smem.row_peak[n][row];
-    peaks = row_peaks{fmaxf(peaks.max, other.max), fmaxf(peaks.top, other.top)};
+    top = fmaxf(top, each.of[n]);
   }
-  return peaks;
+  return top;
 }
 
-/* What a thread's rows subtract from scores and multiply weights by. */
-struct row_shift {
-  float subtracted, to_unit;
-};
-
-/* Brings a row's state to the span's maxima, which every warp has left in shared memory. */
-__device__ __forceinline__ row_shift advance_row(smem_plan &smem, const score_warp &w, unsigned row, float &row_max,
-                                                 float &row_top, float &row_sum)
+/* What a row's scores are reduced by. */
+__device__ __forceinline__ float subtracted_of(float top)
 {
-  row_peaks peaks = shared_row_peaks(smem, row);
-  float max = fmaxf(row_max, peaks.max);
-  float subtracted = max == minus_infinity() ? 0.0f : max;
-  /* Within 2^126 of the largest p, so that the factor to and from the unit is a normal float. */
-  float top = fminf(fmaxf(fmaxf(row_top, peaks.top), subtracted - 126.0f), subtracted + 126.0f);
-  if (w.n == 0 && w.q == 0) {
-    smem.row_unit[row] = ptx::ex2(top - subtracted);
-    if constexpr (!exact_softmax) {
-      /* At most 1: the top only rises, but for the first tile, before which there are no values. */
-      smem.row_correction[row] = fminf(ptx::ex2(row_top - top), 1.0f);
-    }
-  }
-  if constexpr (!exact_softmax) {
-    row_sum *= ptx::ex2(row_max - subtracted);
-  }
-  row_max = max;
-  row_top = top;
-  return row_shift{subtracted, ptx::ex2(subtracted - top)};
+  return top == minus_infinity() ? 0.0f : top;
 }
 
-/* Scores to weights, after every warp's maxima are in shared memory. */
+/* Online softmax: brings a row's state to a span's top. */
+__device__ __forceinline__ void advance_row(smem_plan &smem, const score_warp &w, unsigned row, float &row_top,
+                                            float &row_sum)
+{
+  float top = fmaxf(row_top, shared_row_top(smem, row));
+  float correction = ptx::ex2(row_top - subtracted_of(top));
+  row_top = top;
+  row_sum *= correction;
+  if (w.n == 0 && w.q == 0) {
+    smem.row_correction[row] = correction;
+  }
+}
+
+/* Scores to weights, after every warp's tops are in shared memory. */
 __device__ __forceinline__ void make_weights(smem_plan &smem, const score_warp &w, unsigned shared_row,
                                              const score_tiles &tiles, row_state &state)
 {
-  row_shift shift[score_m_tiles][2];
+  float subtracted[score_m_tiles][2];
 #pragma unroll
   for (unsigned m = 0; m < score_m_tiles; m++) {
 #pragma unroll
     for (unsigned half = 0; half < 2; half++) {
       unsigned row = w.first_row + m * mma_m + half * 8 + w.g;
-      shift[m][half] = advance_row(smem, w, row, state.max[m][half], state.top[m][half], state.sum[m][half]);
+      if constexpr (exact_softmax) {
+        state.top[m][half] = shared_row_top(smem, row);
+      } else {
+        advance_row(smem, w, row, state.top[m][half], state.sum[m][half]);
+      }
+      subtracted[m][half] = subtracted_of(state.top[m][half]);
     }
   }
+  unsigned target = ptx::shared_address(&smem.heads.weights[w.first_row + w.g][w.first_column + 2 * w.q]);
 #pragma unroll
   for (unsigned n = 0; n < score_n_tiles; n++) {
     if (!has_columns(w, n)) {
       continue;
     }
-    unsigned column = w.first_column + n * mma_n + 2 * w.q;
-    float scale0 = smem.column[shared_row + column].scale, scale1 = smem.column[shared_row + column + 1].scale;
+    unsigned column = shared_row + w.first_column + n * mma_n + 2 * w.q;
+    float scale0 = smem.column[column].scale, scale1 = smem.column[column + 1].scale;
 #pragma unroll
     for (unsigned m = 0; m < score_m_tiles; m++) {
 #pragma unroll
       for (unsigned half = 0; half < 2; half++) {
-        const row_shift &by = shift[m][half];
-        float p0 = ptx::ex2(tiles.s[m][n][2 * half] - by.subtracted);
-        float p1 = ptx::ex2(tiles.s[m][n][2 * half + 1] - by.subtracted);
+        float p0 = ptx::ex2(tiles.s[m][n][2 * half] - subtracted[m][half]);
+        float p1 = ptx::ex2(tiles.s[m][n][2 * half + 1] - subtracted[m][half]);
         state.sum[m][half] += p0 + p1;
-        unsigned packed = ptx::cvt_f16x2(p0 * (scale0 * by.to_unit), p1 * (scale1 * by.to_unit));
-        unsigned row = w.first_row + m * mma_m + half * 8 + w.g;
-        ptx::st_shared_u32(ptx::shared_address(&smem.heads.weights[row][column]), packed);
+        ptx::st_shared_u32(target + (m * mma_m + half * 8) * weight_row_elems * 2 + n * mma_n * 2,
+                           ptx::cvt_f16x2(p0 * scale0, p1 * scale1));
       }
     }
   }
@@ -238,9 +200,9 @@ __device__ __forceinline__ void publish_sums(smem_plan &smem, const score_warp &
       sum += __shfl_xor_sync(0xffffffffu, sum, 2);
       unsigned row = w.first_row + m * mma_m + half * 8 + w.g;
       if (w.q == 0) {
-        smem.row_sum[w.n][row] = sum;
+        smem.row_sum[row].of[w.n] = sum;
         if (!exact_softmax && w.n == 0) {
-          smem.row_peak[0][row].max = state.max[m][half];
+          smem.row_top[row].of[0] = state.top[m][half];
         }
       }
     }

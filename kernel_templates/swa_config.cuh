@@ -65,10 +65,13 @@ constexpr unsigned slice_dims = 32; /* of head_dim: what one transposing load of
 constexpr unsigned num_slices = head_dim / slice_dims;
 constexpr unsigned value_slices = (num_slices + value_warps_n - 1) / value_warps_n;
 /* Slices whose sums a warp holds at once: online softmax must hold all of its own. */
-constexpr unsigned batch_slices = !exact_softmax || value_m_tiles * value_slices <= 2 ? value_slices : 1;
+constexpr unsigned batch_slices = !exact_softmax || value_m_tiles * value_slices <= 4 ? value_slices
+                                  : value_m_tiles <= 2 && value_slices % 2 == 0       ? 2
+                                                                                      : 1;
 
 /* Q goes through shared memory chunk by chunk: all of it stays, or two chunks take turns. */
 constexpr bool q_is_resident = q_stages >= num_chunks;
+constexpr unsigned q_turn_chunks = q_is_resident ? num_chunks : q_stages / 2;
 constexpr unsigned q_tile_chunk_words = mma_m * chunk_dims / 2;
 
 static_assert(head_dim % slice_dims == 0, "head_dim must be a multiple of 32");
@@ -80,7 +83,8 @@ static_assert(num_warps == value_warps_m * value_warps_n, "every warp makes valu
 static_assert(pass_rows % (mma_m * score_warps_m) == 0 && pass_rows % (mma_m * value_warps_m) == 0,
               "heads divide among warps");
 static_assert(!exact_softmax || num_passes == 1, "exact softmax is one pass");
-static_assert(q_is_resident || (q_stages == 2 && exact_softmax), "online softmax meets Q once a tile");
+static_assert(q_is_resident || exact_softmax, "online softmax meets Q once a tile");
+static_assert(num_chunks % q_turn_chunks == 0, "a turn is whole");
 static_assert(kv_tile % num_warps == 0, "every warp gathers an equal share of a tile");
 static_assert(row_bytes % 128 == 0 && row_bytes >= copied_row_bytes, "the swizzle works on 128 bytes");
 static_assert(sizeof(swa_params) == 144, "swa_params.h differs from the host's");

@@ -10,9 +10,8 @@
 enum {
   MMA_M = 16,
   MMA_N = 8,
-  CHUNK_DIMS = 64,        /* of head_dim, see swa_config.cuh */
-  COLUMN_INFO_BYTES = 16, /* see smem_plan.cuh */
-  ROW_PEAKS_BYTES = 8,
+  CHUNK_DIMS = 64,           /* of head_dim, see swa_config.cuh */
+  COLUMN_INFO_BYTES = 16,    /* see smem_plan.cuh */
   MAX_EXACT_SCORES = 64,     /* registers a thread gives to the scores of a whole window */
   MAX_STAGES = 4,            /* of online softmax: more hide nothing more */
   SYSTEM_SHARED_BYTES = 1024 /* that CUDA keeps of a CTA's share; CUDA C++ programming guide, compute capabilities */
@@ -49,9 +48,9 @@ static uint32_t shared_bytes(const sj_tile_plan *plan, const swa_jit_config *con
   uint32_t bytes = stage_rows * plan->row_bytes;
   bytes += plan->exact_softmax ? larger(q_bytes, weight_bytes) : q_bytes + weight_bytes;
   bytes = round_up(bytes, 16) + stage_rows * COLUMN_INFO_BYTES;
-  bytes += plan->score_warps_n * pass_rows * (ROW_PEAKS_BYTES + 4);
-  bytes += 3 * pass_rows * 4;
-  bytes = round_up(bytes, 8) + plan->num_stages * 8 + 12;
+  bytes += pass_rows * 2 * round_up(plan->score_warps_n * 4, 16);
+  bytes += 2 * pass_rows * 4;
+  bytes = round_up(bytes, 8) + plan->num_stages * 8 + 8;
   return round_up(bytes, 128);
 }
 
@@ -77,7 +76,7 @@ static void cut_exact(sj_tile_plan *plan, const swa_jit_config *config)
   plan->pass_heads = config->head_group;
   plan->padded_window = round_up(config->window_size, config->kv_tile);
   plan->num_stages = plan->padded_window / config->kv_tile;
-  plan->q_stages = config->head_group <= 32 ? num_chunks : smaller(num_chunks, 2);
+  plan->q_stages = config->head_group <= 32 ? num_chunks : smaller(num_chunks, config->head_group <= 64 ? 4 : 2);
   if (config->head_group <= 32) {
     set_warps(plan, 1, 8, 1, 8);
   } else {

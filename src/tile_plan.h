@@ -15,11 +15,11 @@ typedef struct sj_tile_plan {
   uint32_t score_warps_n;
   uint32_t value_warps_m; /* values: warps along heads x warps along head_dim */
   uint32_t value_warps_n;
-  uint32_t pass_heads;    /* heads that share one sweep over the window (<= head_group, a multiple of 16 or 8) */
-  uint32_t num_stages;    /* tiles of KV rows that shared memory holds */
-  uint32_t q_stages;      /* chunks of 64 elements of Q that shared memory holds: all of head_dim, or 2 in turns */
-  uint32_t padded_window; /* window_size rounded up to whole warps' shares */
-  uint32_t row_bytes;     /* of a KV row in shared memory */
+  uint32_t pass_heads;          /* heads that share one sweep over the window (<= head_group, a multiple of 16 or 8) */
+  uint32_t num_stages;          /* tiles of KV rows that shared memory holds */
+  uint32_t q_stages;            /* chunks of 64 elements of Q that shared memory holds: all of head_dim, or two turns */
+  uint32_t padded_window;       /* window_size rounded up to whole warps' shares */
+  uint32_t row_bytes;           /* of a KV row in shared memory */
   uint32_t shared_memory_bytes; /* dynamic, of a CTA */
 } sj_tile_plan;
 

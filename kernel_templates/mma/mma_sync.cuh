@@ -28,32 +28,47 @@ __device__ __forceinline__ score_addresses make_score_addresses(const smem_plan 
                          ptx::shared_address(smem.heads.q) + w.first_row / mma_m * q_tile_bytes + lane * 16};
 }
 
-/* tiles += Q K^T of one chunk. The thread's 16 bytes of a KV row are elements 16 q on: 4 to a k-step. */
-__device__ __forceinline__ void multiply_chunk(const score_addresses &at, const score_warp &w, unsigned chunk,
-                                               unsigned q_stage, score_tiles &tiles, unsigned &nan_bits)
+/* A chunk's addresses, with its Q in a stage. Two chunks of a KV row are 128 bytes, within which the swizzle stays: the
+ * odd one's units differ in bit 2. */
+__device__ __forceinline__ score_addresses chunk_addresses(const score_addresses &at, unsigned chunk, unsigned q_stage)
 {
-  /* Two chunks are 128 bytes, within which the swizzle stays: the odd one's units differ in bit 2. */
-  unsigned row = (at.row ^ chunk % 2 * chunk_dims) + chunk / 2 * 2 * chunk_dims;
-  ptx::words4 bytes[score_n_tiles];
+  return score_addresses{(at.row ^ chunk % 2 * chunk_dims) + chunk / 2 * 2 * chunk_dims,
+                         at.q + q_stage * q_stage_bytes};
+}
+
+/* A thread's 16 bytes of each of its KV rows, of one chunk: elements 16 q on, 4 to a k-step. */
+struct row_bytes_of_chunk {
+  ptx::words4 n[score_n_tiles];
+};
+
+__device__ __forceinline__ row_bytes_of_chunk load_row_bytes(const score_addresses &at, const score_warp &w)
+{
+  row_bytes_of_chunk bytes;
 #pragma unroll
   for (unsigned n = 0; n < score_n_tiles; n++) {
-    bytes[n] = has_columns(w, n) ? ptx::ld_shared_v4(row + n * mma_n * row_bytes) : ptx::words4{};
+    bytes.n[n] = has_columns(w, n) ? ptx::ld_shared_v4(at.row + n * mma_n * row_bytes) : ptx::words4{};
   }
+  return bytes;
+}
+
+/* tiles += Q K^T of one chunk. */
+__device__ __forceinline__ void multiply_chunk(const score_addresses &at, const row_bytes_of_chunk &bytes,
+                                               score_tiles &tiles, unsigned &nan_bits)
+{
 #pragma unroll
   for (unsigned step = 0; step < 4; step++) {
     unsigned b0[score_n_tiles], b1[score_n_tiles];
 #pragma unroll
     for (unsigned n = 0; n < score_n_tiles; n++) {
-      kv::widen(bytes[n].w[step], b0[n], b1[n]);
+      kv::widen(bytes.n[n].w[step], b0[n], b1[n]);
       if constexpr (kv::has_nan_codes_apart) {
-        nan_bits |= kv::nan_codes(bytes[n].w[step]);
+        nan_bits |= kv::nan_codes(bytes.n[n].w[step]);
       }
     }
 #pragma unroll
     for (unsigned m = 0; m < score_m_tiles; m++) {
-      unsigned lane = (at.q + q_stage * q_stage_bytes) ^ step / 2 * q_mixed_lanes * 16;
-      unsigned source = lane + m * q_tile_bytes + step * q_step_bytes;
-      ptx::words4 a = ptx::ld_shared_v4(source);
+      unsigned lane = at.q ^ step / 2 * q_mixed_lanes * 16;
+      ptx::words4 a = ptx::ld_shared_v4(lane + m * q_tile_bytes + step * q_step_bytes);
 #pragma unroll
       for (unsigned n = 0; n < score_n_tiles; n++) {
         ptx::mma_m16n8k16_f16(tiles.s[m][n], a.w[0], a.w[1], a.w[2], a.w[3], b0[n], b1[n]);
@@ -76,22 +91,34 @@ __device__ __forceinline__ void clear_scores(score_tiles &tiles)
   }
 }
 
-/* Notes NaN codes, and products that are not finite: the sum of a thread's products is finite only if each is. */
-__device__ __forceinline__ void note_products(smem_plan &smem, const score_tiles &tiles, unsigned nan_bits)
+/* Notes NaN codes, and rows whose products are not all finite: their sum is finite only if each is. */
+__device__ __forceinline__ void note_products(smem_plan &smem, const score_warp &w, const score_tiles &tiles,
+                                              unsigned round, unsigned nan_bits)
 {
-  float sum = 0.0f;
+  float sum[score_m_tiles][2], all = 0.0f;
 #pragma unroll
   for (unsigned m = 0; m < score_m_tiles; m++) {
 #pragma unroll
-    for (unsigned n = 0; n < score_n_tiles; n++) {
+    for (unsigned half = 0; half < 2; half++) {
+      sum[m][half] = 0.0f;
 #pragma unroll
-      for (unsigned i = 0; i < 4; i++) {
-        sum += tiles.s[m][n][i];
+      for (unsigned n = 0; n < score_n_tiles; n++) {
+        sum[m][half] += tiles.s[m][n][2 * half] + tiles.s[m][n][2 * half + 1];
       }
+      all += sum[m][half] * 0.0f;
     }
   }
-  if (!(fabsf(sum) < __int_as_float(0x7f800000))) {
-    atomicOr(&smem.has_infinite_product, 1u);
+  if (all != 0.0f && round < last_possible_round) {
+    atomicMax(&smem.last_round, round + 1);
+#pragma unroll
+    for (unsigned m = 0; m < score_m_tiles; m++) {
+#pragma unroll
+      for (unsigned half = 0; half < 2; half++) {
+        if (sum[m][half] * 0.0f != 0.0f) {
+          atomicMax(&smem.row_round[w.first_row + m * mma_m + half * 8 + w.g], round + 1);
+        }
+      }
+    }
   }
   if (kv::has_nan_codes_apart && (nan_bits & kv::nan_code_bits) != 0) {
     atomicOr(&smem.has_nan_code, 1u);
@@ -100,7 +127,7 @@ __device__ __forceinline__ void note_products(smem_plan &smem, const score_tiles
 
 /* The raw products of this warp's heads and columns, with all of Q in shared memory. Few tiles make few
  * independent chains of products: then even and odd chunks have sums of their own. */
-__device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w, unsigned shared_row,
+__device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w, unsigned shared_row, unsigned round,
                                             score_tiles &tiles)
 {
   constexpr unsigned chains = score_m_tiles * score_n_tiles <= 4 ? 2 : 1;
@@ -109,13 +136,16 @@ __device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w
   unsigned nan_bits = 0;
   clear_scores(tiles);
   clear_scores(odd);
-#pragma unroll(chains == 2 ? 2 : 1)
+#pragma unroll 1
   for (unsigned pair = 0; 2 * pair + 1 < num_chunks; pair++) {
-    multiply_chunk(at, w, 2 * pair, 2 * pair, tiles, nan_bits);
-    multiply_chunk(at, w, 2 * pair + 1, 2 * pair + 1, chains == 2 ? odd : tiles, nan_bits);
+    score_addresses even_at = chunk_addresses(at, 2 * pair, 2 * pair);
+    score_addresses odd_at = chunk_addresses(at, 2 * pair + 1, 2 * pair + 1);
+    multiply_chunk(even_at, load_row_bytes(even_at, w), tiles, nan_bits);
+    multiply_chunk(odd_at, load_row_bytes(odd_at, w), chains == 2 ? odd : tiles, nan_bits);
   }
   if constexpr (num_chunks % 2 != 0) {
-    multiply_chunk(at, w, num_chunks - 1, num_chunks - 1, tiles, nan_bits);
+    score_addresses last_at = chunk_addresses(at, num_chunks - 1, num_chunks - 1);
+    multiply_chunk(last_at, load_row_bytes(last_at, w), tiles, nan_bits);
   }
 #pragma unroll
   for (unsigned m = 0; chains == 2 && m < score_m_tiles; m++) {
@@ -127,27 +157,43 @@ __device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w
       }
     }
   }
-  note_products(smem, tiles, nan_bits);
+  note_products(smem, w, tiles, round, nan_bits);
 }
 
-/* The same, with Q in two stages that take turns: a chunk is multiplied while the next is on its way. */
+/* The same, with Q in two turns of chunks: one is multiplied while the next is on its way. */
 __device__ __forceinline__ void make_scores_streaming_q(const swa_params &params, smem_plan &smem, const score_warp &w,
-                                                        const q_thread &q_at, unsigned num_heads, q_load &load,
-                                                        score_tiles &tiles)
+                                                        const q_thread &q_at, unsigned num_heads, unsigned round,
+                                                        q_load &load, score_tiles &tiles)
 {
   score_addresses at = make_score_addresses(smem, w, 0);
   unsigned nan_bits = 0;
   clear_scores(tiles);
 #pragma unroll 1
-  for (unsigned chunk = 0; chunk < num_chunks; chunk++) {
-    store_q(smem, q_at, chunk % 2, load);
-    if (chunk + 1 < num_chunks) {
-      start_q(params, q_at, num_heads, chunk + 1, load);
+  for (unsigned first = 0; first < num_chunks; first += q_turn_chunks) {
+    unsigned first_stage = first % (2 * q_turn_chunks);
+    store_q(q_at, first_stage, round, load);
+    row_bytes_of_chunk bytes;
+    if (first != 0) {
+      bytes = load_row_bytes(chunk_addresses(at, first, first_stage), w);
+    }
+    if (first + q_turn_chunks < num_chunks) {
+      start_q(params, q_at, num_heads, first + q_turn_chunks, load);
+    }
+    if (first == 0) {
+      wait_columns(smem, w);
+      bytes = load_row_bytes(chunk_addresses(at, first, first_stage), w);
     }
     sync_q_group();
-    multiply_chunk(at, w, chunk, chunk % 2, tiles, nan_bits);
+#pragma unroll 1
+    for (unsigned i = 0; i < q_turn_chunks; i++) {
+      score_addresses chunk_at = chunk_addresses(at, first + i, first_stage + i);
+      if (i != 0) {
+        bytes = load_row_bytes(chunk_at, w);
+      }
+      multiply_chunk(chunk_at, bytes, tiles, nan_bits);
+    }
   }
-  note_products(smem, tiles, nan_bits);
+  note_products(smem, w, tiles, round, nan_bits);
 }
 
 /* Sums of the values: for each head tile and slice of 32 elements of head_dim, four column tiles. Column tile 2 b
@@ -211,43 +257,9 @@ __device__ __forceinline__ void correct_values(const smem_plan &smem, const valu
   }
 }
 
-/* A warp's weights over the span, as fragments. Few enough stay in registers for all of its slices. */
-constexpr unsigned value_steps = span_positions / mma_k;
-constexpr bool weights_are_held = value_m_tiles * value_steps * 4 <= 64;
-
 struct step_weights {
   ptx::words4 fragment[value_m_tiles];
 };
-struct held_weights {
-  step_weights step[weights_are_held ? value_steps : 1];
-};
-
-/* Shared address of a warp's first fragment of weights. */
-__device__ __forceinline__ unsigned weights_address(const smem_plan &smem, const value_warp &w)
-{
-  return ptx::shared_address(&smem.heads.weights[w.first_row + w.lane % 16][w.lane / 16 * 8]);
-}
-
-__device__ __forceinline__ step_weights load_weights(unsigned address, unsigned step)
-{
-  step_weights weights;
-#pragma unroll
-  for (unsigned m = 0; m < value_m_tiles; m++) {
-    weights.fragment[m] = ptx::ldmatrix_x4(address + step * mma_k * 2 + m * mma_m * weight_row_elems * 2);
-  }
-  return weights;
-}
-
-__device__ __forceinline__ void hold_weights(const smem_plan &smem, const value_warp &w, held_weights &held)
-{
-  if constexpr (weights_are_held) {
-    unsigned address = weights_address(smem, w);
-#pragma unroll
-    for (unsigned step = 0; step < value_steps; step++) {
-      held.step[step] = load_weights(address, step);
-    }
-  }
-}
 
 /* tiles += weights V of one k-step and slice: 16 positions x 32 elements. */
 __device__ __forceinline__ void multiply_slice(const step_weights &weights, const ptx::words4 &bytes, unsigned s,
@@ -267,37 +279,37 @@ __device__ __forceinline__ void multiply_slice(const step_weights &weights, cons
   }
 }
 
-/* tiles += weights V over the first `positions` positions of the span, for the slices from warp_slice(w, batch) on. */
+/* tiles += weights V over the first `positions` positions of the span, for the slices from warp_slice(w, batch) on.
+ * Rows and weights past the last position are zeros. */
 __device__ __forceinline__ void add_values(const smem_plan &smem, const value_warp &w, unsigned shared_row,
-                                           unsigned positions, unsigned batch, const held_weights &held,
-                                           value_tiles &tiles)
+                                           unsigned positions, unsigned batch, value_tiles &tiles)
 {
-  unsigned num_steps = (positions + mma_k - 1) / mma_k;
-  unsigned row = shared_row + w.lane % 16, rows = ptx::shared_address(smem.rows);
+  /* Of steps, unrolled: few heads have little to do, and short code is there sooner. */
+  constexpr unsigned most = q_is_resident ? 2 : 4, steps = span_positions / mma_k;
+  constexpr unsigned group = steps % most == 0 ? most : steps % 2 == 0 ? 2 : 1;
+  unsigned row = shared_row + w.lane % 16;
+  unsigned weights_source = ptx::shared_address(&smem.heads.weights[w.first_row + w.lane % 16][w.lane / 16 * 8]);
   unsigned source[batch_slices];
 #pragma unroll
   for (unsigned s = 0; s < batch_slices; s++) {
-    source[s] = rows + row_unit_offset(row, warp_slice(w, batch + s) * 2 + w.lane / 16);
+    source[s] = ptx::shared_address(smem.rows) + row_unit_offset(row, warp_slice(w, batch + s) * 2 + w.lane / 16);
   }
-  auto add_step = [&](unsigned step, const step_weights &weights) {
+#pragma unroll 1
+  for (unsigned first = 0; first < positions; first += group * mma_k) {
 #pragma unroll
-    for (unsigned s = 0; s < batch_slices; s++) {
-      if (num_slices % value_warps_n == 0 || warp_slice(w, batch + s) < num_slices) {
-        multiply_slice(weights, ptx::ldmatrix_x4_trans(source[s] + step * mma_k * row_bytes), s, tiles);
+    for (unsigned step = 0; step < group; step++) {
+      step_weights weights;
+#pragma unroll
+      for (unsigned m = 0; m < value_m_tiles; m++) {
+        weights.fragment[m] =
+            ptx::ldmatrix_x4(weights_source + (first + step * mma_k) * 2 + m * mma_m * weight_row_elems * 2);
       }
-    }
-  };
-  if constexpr (weights_are_held) {
-    /* All steps: rows past the last position are zeros, and a branch at each step would keep loads behind it. */
 #pragma unroll
-    for (unsigned step = 0; step < value_steps; step++) {
-      add_step(step, held.step[step]);
-    }
-  } else {
-    unsigned address = weights_address(smem, w);
-#pragma unroll 4
-    for (unsigned step = 0; step < num_steps; step++) {
-      add_step(step, load_weights(address, step));
+      for (unsigned s = 0; s < batch_slices; s++) {
+        if (num_slices % value_warps_n == 0 || warp_slice(w, batch + s) < num_slices) {
+          multiply_slice(weights, ptx::ldmatrix_x4_trans(source[s] + (first + step * mma_k) * row_bytes), s, tiles);
+        }
+      }
     }
   }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conversions and elementary functions. PTX ISA 8.x, sections prmt, mul (f16x2), cvt, ex2, lg2. */
+/* Conversions and elementary functions. PTX ISA 8.x, sections prmt, mul (f16x2), fma (bf16x2), cvt, ex2, lg2, rcp. */
 #ifndef SWA_PTX_CONVERT_CUH
 #define SWA_PTX_CONVERT_CUH
 
@@ -18,6 +18,14 @@ __device__ __forceinline__ unsigned mul_f16x2(unsigned a, unsigned b)
 {
   unsigned r;
   asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+  return r;
+}
+
+__device__ __forceinline__ unsigned mul_bf16x2(unsigned a, unsigned b)
+{
+  unsigned r;
+  /* mul.bf16x2 came with sm_90. */
+  asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(0x80008000u));
   return r;
 }
 
@@ -59,6 +67,14 @@ __device__ __forceinline__ float lg2(float x)
   asm("lg2.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
   return r;
 }
+
+__device__ __forceinline__ float rcp(float x)
+{
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+}
+
 } // namespace swa::ptx
 
 #endif

@@ -34,9 +34,9 @@ static void defaults_take_the_shared_memory_added_up_by_hand(void **state)
   uint32_t bytes = 128 * 512; /* rows */
   bytes += 16 * 512 * 2;      /* Q, more than the weights in its place */
   bytes += 128 * 16;          /* columns */
-  bytes += 8 * 16 * (8 + 4);  /* maxima and sums of 8 warps x 16 heads */
-  bytes += 3 * 16 * 4;        /* a head's units and correction */
-  bytes += 8 * 8 + 3 * 4;     /* barriers of 8 tiles, three flags */
+  bytes += 16 * 8 * (4 + 4);  /* tops and sums of 16 heads x 8 warps */
+  bytes += 2 * 16 * 4;        /* a head's correction and round */
+  bytes += 8 * 8 + 2 * 4;     /* barriers of 8 tiles, last round, NaN flag */
   assert_int_equal(plan.shared_memory_bytes, (bytes + 127) / 128 * 128);
   assert_int_equal(plan.exact_softmax, 1);
   assert_int_equal(plan.num_warps, 8);
@@ -49,7 +49,7 @@ static void weights_count_where_they_outgrow_q(void **state)
   (void)state;
   swa_jit_config config = make_config(512, 128, 128, 128);
   sj_tile_plan plan = plan_of(&config, SWA_JIT_ARCH_SM_90A);
-  uint32_t bytes = 128 * 512 + 128 * (128 + 8) * 2 + 128 * 16 + 4 * 128 * (8 + 4) + 3 * 128 * 4 + 1 * 8 + 3 * 4;
+  uint32_t bytes = 128 * 512 + 128 * (128 + 8) * 2 + 128 * 16 + 128 * 4 * (4 + 4) + 2 * 128 * 4 + 1 * 8 + 2 * 4;
   assert_int_equal(plan.q_stages, 2);
   assert_int_equal(plan.shared_memory_bytes, (bytes + 127) / 128 * 128);
 }

@@ -35,37 +35,55 @@ __device__ void wait_for_copies()
 /* Row l of a warp is position l * num_warps + warp: one load by its lanes gives the slots of 32 rows. */
 __device__ void gather_rows(uint4 *shared, const uint4 *kv, const int *indices)
 {
+  constexpr int warp_rows = (WINDOW_SIZE + num_warps - 1) / num_warps, step_rows = warp_rows < 32 ? warp_rows : 32;
   int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  for (int first = 0; first < WINDOW_SIZE; first += num_threads) {
-    int position = first + lane * num_warps + warp;
+#pragma unroll 1
+  for (int first = 0; first < warp_rows; first += step_rows) {
+    int position = (first + lane) * num_warps + warp;
     int slot = position < WINDOW_SIZE ? indices[position] : 0;
-#pragma unroll 16
-    for (int l = 0; l < 32 && first + l * num_warps + warp < WINDOW_SIZE; l++) {
-      long long source = static_cast<long long>(__shfl_sync(0xffffffffu, slot, l)) * kv_chunks;
-      int row = first + l * num_warps + warp;
-      for (int chunk = lane; chunk < kv_chunks; chunk += 32) {
-        copy_async(shared + row * kv_chunks + chunk, kv + source + chunk);
+#pragma unroll
+    for (int l = 0; l < step_rows; l++) {
+      int row = (first + l) * num_warps + warp;
+      const uint4 *source = kv + static_cast<long long>(__shfl_sync(0xffffffffu, slot, l)) * kv_chunks;
+      if (WINDOW_SIZE % (step_rows * num_warps) == 0 || row < WINDOW_SIZE) {
+        for (int chunk = lane; chunk < kv_chunks; chunk += 32) {
+          copy_async(shared + row * kv_chunks + chunk, source + chunk);
+        }
       }
     }
+  }
+}
+
+/* chunks of q in, the KV rows in, as many chunks of out. num_chunks: known when compiled, or 0. */
+template <int num_chunks>
+__device__ void move_chunks(uint4 *shared, const uint4 *q, const uint4 *kv, const int *indices, uint4 *out, int chunks)
+{
+  int end = num_chunks != 0 ? num_chunks : chunks;
+#pragma unroll(num_chunks != 0 ? num_chunks / num_threads : 1)
+  for (int i = static_cast<int>(threadIdx.x); i < end; i += num_threads) {
+    copy_async(shared + i, q + i);
+  }
+  gather_rows(shared + end, kv, indices);
+  wait_for_copies(); /* each thread stores the chunks that it loaded: no barrier is needed */
+#pragma unroll(num_chunks != 0 ? num_chunks / num_threads : 1)
+  for (int i = static_cast<int>(threadIdx.x); i < end; i += num_threads) {
+    out[i] = shared[i];
   }
 }
 
 template <int head_group>
 __device__ void move(const uint4 *q, const uint4 *kv, const int *indices, uint4 *out, unsigned num_heads)
 {
-  extern __shared__ uint4 shared[]; /* head_group q rows, then window_size KV rows */
-  unsigned token = blockIdx.y;
-  unsigned head = blockIdx.x * head_group;
-  unsigned heads = num_heads - head < head_group ? num_heads - head : head_group;
+  constexpr int group_chunks = head_group * q_chunks;
+  extern __shared__ uint4 shared[]; /* q rows, then window_size KV rows */
+  unsigned token = blockIdx.y, head = blockIdx.x * head_group;
   long long offset = (static_cast<long long>(token) * num_heads + head) * q_chunks;
-#pragma unroll 8
-  for (unsigned i = threadIdx.x; i < heads * q_chunks; i += num_threads) {
-    copy_async(shared + i, q + offset + i);
-  }
-  gather_rows(shared + head_group * q_chunks, kv, indices + static_cast<long long>(token) * WINDOW_SIZE);
-  wait_for_copies(); /* each thread stores the chunks that it loaded: no barrier is needed */
-  for (unsigned i = threadIdx.x; i < heads * q_chunks; i += num_threads) {
-    out[offset + i] = shared[i];
+  const int *row = indices + static_cast<long long>(token) * WINDOW_SIZE;
+  if (num_heads - head >= head_group) {
+    constexpr int whole = group_chunks % num_threads == 0 ? group_chunks : 0;
+    move_chunks<whole>(shared, q + offset, kv, row, out + offset, group_chunks);
+  } else {
+    move_chunks<0>(shared, q + offset, kv, row, out + offset, static_cast<int>(num_heads - head) * q_chunks);
   }
 }
 
