@@ -68,13 +68,21 @@ __device__ __forceinline__ row_factors make_row_factors(const cta_plan &plan, co
 
 /* Element order within a slice is 4 q .. 4 q + 3 of the first and of the second 16, see value_tiles: a quad stores 32
  * bytes side by side, all of a sector. */
-__device__ __forceinline__ void store_slice_row(const float (&tiles)[4][4], unsigned half, float factor, char *out)
+__device__ __forceinline__ void store_slice_row(const float (&tiles)[4][4], unsigned half, float factor,
+                                                bool is_stored, char *out)
 {
+  unsigned packed[2][2];
 #pragma unroll
   for (unsigned b = 0; b < 2; b++) {
-    const float(&even)[4] = tiles[2 * b], (&odd)[4] = tiles[2 * b + 1];
-    ptx::st_global_v2(out + b * 32, ptx::cvt_bf16x2(even[2 * half] * factor, odd[2 * half] * factor),
-                      ptx::cvt_bf16x2(even[2 * half + 1] * factor, odd[2 * half + 1] * factor));
+#pragma unroll
+    for (unsigned i = 0; i < 2; i++) {
+      packed[b][i] =
+          ptx::cvt_bf16x2(tiles[2 * b][2 * half + i] * factor, tiles[2 * b + 1][2 * half + i] * factor);
+    }
+  }
+  if (is_stored) {
+    ptx::st_global_v2(out, packed[0][0], packed[0][1]);
+    ptx::st_global_v2(out + 32, packed[1][0], packed[1][1]);
   }
 }
 
@@ -88,13 +96,11 @@ __device__ __forceinline__ void store_values(const swa_params &params, const cta
   for (unsigned m = 0; m < value_m_tiles; m++) {
 #pragma unroll
     for (unsigned half = 0; half < 2; half++) {
-      if ((factors.stored >> (m * 2 + half) & 1) != 0) {
+      bool is_stored = (factors.stored >> (m * 2 + half) & 1) != 0;
 #pragma unroll
-        for (unsigned s = 0; s < batch_slices; s++) {
-          if (num_slices % value_warps_n == 0 || mma::warp_slice(w, batch + s) < num_slices) {
-            store_slice_row(tiles.v[m][s], half, factors.of[m][half], out + s * slice_dims * 2);
-          }
-        }
+      for (unsigned s = 0; s < batch_slices; s++) {
+        bool has_slice = num_slices % value_warps_n == 0 || mma::warp_slice(w, batch + s) < num_slices;
+        store_slice_row(tiles.v[m][s], half, factors.of[m][half], is_stored && has_slice, out + s * slice_dims * 2);
       }
       out += 16 * params.out_head_stride;
     }

@@ -41,7 +41,7 @@ __device__ __forceinline__ void store_column(smem_plan &smem, const pending_colu
 }
 
 /* Copies `positions` rows, from position `first` on, to shared rows `shared_row` and up (both whole tiles), and makes
- * one arrival a tile on its barrier. slot: of position first + lane * num_warps + warp, loaded ahead. */
+ * one arrival a tile on its barrier. slot: of position first + lane * num_warps + warp. */
 template <unsigned positions>
 __device__ __forceinline__ pending_column gather_rows(const swa_params &params, smem_plan &smem, unsigned slot,
                                                       unsigned shared_row)
@@ -85,11 +85,11 @@ __device__ __forceinline__ pending_column gather_rows(const swa_params &params, 
   return pending;
 }
 
-/* The slot of this lane's row of a span that begins at position first. */
-__device__ __forceinline__ unsigned load_lane_slot(const swa_params &params, const cta_plan &plan, unsigned first)
+/* The index of this lane's row of a span that begins at position first. */
+__device__ __forceinline__ index_type load_lane_index(const swa_params &params, const cta_plan &plan, unsigned first)
 {
   unsigned warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
-  return load_slot(params, plan, first + lane * num_warps + warp);
+  return load_index(params, plan, first + lane * num_warps + warp);
 }
 
 __device__ __forceinline__ void init_tile_barriers(smem_plan &smem)
@@ -114,21 +114,23 @@ __device__ __forceinline__ void wait_columns(smem_plan &smem, const score_warp &
   }
 }
 
-/* The whole window, for exact softmax. The last column of each lane is the caller's to store. */
+/* The whole window, for exact softmax. index: of this lane's first row. The last column of each lane is the caller's
+ * to store. */
 __device__ __forceinline__ pending_column gather_window(const swa_params &params, const cta_plan &plan, smem_plan &smem,
-                                                        bool &has_position)
+                                                        index_type index, bool &has_position)
 {
   constexpr unsigned rest = padded_window % round_positions;
   constexpr unsigned last = rest != 0 ? rest : round_positions;
-  unsigned slot = load_lane_slot(params, plan, 0);
   unsigned first = 0;
 #pragma unroll 1
   for (; first + last < padded_window; first += round_positions) {
-    unsigned next_slot = load_lane_slot(params, plan, first + round_positions);
+    index_type next_index = load_lane_index(params, plan, first + round_positions);
+    unsigned slot = slot_of(params, index);
     has_position |= slot != masked_slot;
     store_column(smem, gather_rows<round_positions>(params, smem, slot, first));
-    slot = next_slot;
+    index = next_index;
   }
+  unsigned slot = slot_of(params, index);
   has_position |= slot != masked_slot;
   return gather_rows<last>(params, smem, slot, first);
 }

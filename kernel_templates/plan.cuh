@@ -39,15 +39,17 @@ __device__ __forceinline__ void prefetch_indices(const swa_params &params, unsig
 
 constexpr unsigned masked_slot = 0xffffffffu;
 
-/* The slot of a position, or masked_slot. Positions at or past len are not read. */
-__device__ __forceinline__ unsigned load_slot(const swa_params &params, const cta_plan &plan, unsigned position)
+/* The index of a position, -1 at or past len, which is not read. What is made of it comes later, so that other loads
+ * can be on their way too. */
+__device__ __forceinline__ index_type load_index(const swa_params &params, const cta_plan &plan, unsigned position)
 {
-  if (position >= plan.len) {
-    return masked_slot;
-  }
   const index_type *row = static_cast<const index_type *>(params.indices) + plan.token * params.indices_token_stride;
-  index_type slot = row[position];
-  return slot < 0 || slot >= static_cast<index_type>(params.num_slots) ? masked_slot : static_cast<unsigned>(slot);
+  return position < plan.len ? row[position] : -1;
+}
+
+__device__ __forceinline__ unsigned slot_of(const swa_params &params, index_type index)
+{
+  return index < 0 || index >= static_cast<index_type>(params.num_slots) ? masked_slot : static_cast<unsigned>(index);
 }
 
 /* Where an unmasked slot's row begins, in bytes from kv. */

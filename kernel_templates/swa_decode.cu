@@ -25,15 +25,16 @@ __device__ __forceinline__ void init_rounds(smem_plan &smem)
   }
 }
 
-/* With the whole window in shared memory. load: the first of Q, already on its way. False: every position is masked,
- * nothing is stored. */
-__device__ __forceinline__ bool decode_exact(const swa_params &params, const cta_plan &plan, smem_plan &smem,
-                                             q_load &load)
+/* With the whole window in shared memory. False: every position is masked, nothing is stored. */
+__device__ __forceinline__ bool decode_exact(const swa_params &params, const cta_plan &plan, smem_plan &smem)
 {
+  index_type index = load_lane_index(params, plan, 0);
+  q_load load; /* behind the index, which rows wait for */
+  start_q(params, make_q_thread(params, plan, smem, 0), plan.num_heads, 0, load);
   score_warp sw = make_score_warp();
   mma::value_warp vw = mma::make_value_warp();
   bool has_position = false;
-  store_column(smem, gather_window(params, plan, smem, has_position));
+  store_column(smem, gather_window(params, plan, smem, index, has_position));
   if (__syncthreads_or(has_position) == 0) { /* columns are written */
     return false;
   }
@@ -81,7 +82,7 @@ __device__ __forceinline__ bool decode_exact(const swa_params &params, const cta
 /* One pass with online softmax: tiles go round num_stages stages, and `landed` counts tiles over all passes. */
 __device__ __forceinline__ void decode_online_pass(const swa_params &params, const cta_plan &plan, smem_plan &smem,
                                                    unsigned first_head, unsigned round, const q_thread &q_at,
-                                                   q_load &load, unsigned &landed, bool &has_position)
+                                                   unsigned &landed, bool &has_position)
 {
   score_warp sw = make_score_warp();
   mma::value_warp vw = mma::make_value_warp();
@@ -91,14 +92,17 @@ __device__ __forceinline__ void decode_online_pass(const swa_params &params, con
   mma::value_tiles values;
   mma::clear_values(values);
 
-  unsigned slot = load_lane_slot(params, plan, 0);
+  index_type index = load_lane_index(params, plan, 0);
+  q_load load;
+  start_q(params, q_at, plan.num_heads - first_head, 0, load);
   unsigned gathered = 0; /* tiles of this pass whose copies have been started */
   auto gather_next = [&]() {
     if (gathered < num_live_tiles) {
-      unsigned next_slot = load_lane_slot(params, plan, (gathered + 1) * kv_tile);
+      index_type next_index = load_lane_index(params, plan, (gathered + 1) * kv_tile);
+      unsigned slot = slot_of(params, index);
       has_position |= slot != masked_slot;
       store_column(smem, gather_rows<kv_tile>(params, smem, slot, (landed + gathered) % num_stages * kv_tile));
-      slot = next_slot;
+      index = next_index;
       gathered++;
     }
   };
@@ -142,18 +146,14 @@ __device__ __forceinline__ void decode_online_pass(const swa_params &params, con
 }
 
 /* False: every position is masked, and out is not what it should be. */
-__device__ __forceinline__ bool decode_online(const swa_params &params, const cta_plan &plan, smem_plan &smem,
-                                              q_load &load)
+__device__ __forceinline__ bool decode_online(const swa_params &params, const cta_plan &plan, smem_plan &smem)
 {
   unsigned landed = 0, first_head = 0, round = 0;
   bool has_position = false;
 #pragma unroll 1
   for (;;) {
     q_thread q_at = make_q_thread(params, plan, smem, first_head);
-    if (first_head != 0 || round != 0) {
-      start_q(params, q_at, plan.num_heads - first_head, 0, load);
-    }
-    decode_online_pass(params, plan, smem, first_head, round, q_at, load, landed, has_position);
+    decode_online_pass(params, plan, smem, first_head, round, q_at, landed, has_position);
     bool is_done = round == smem.last_round;
     round = is_done ? 0 : round + 1;
     first_head += is_done ? pass_heads : 0;
@@ -176,8 +176,6 @@ extern "C" __global__ void __launch_bounds__(swa::num_threads, swa::min_ctas_per
   swa::smem_plan &smem = *reinterpret_cast<swa::smem_plan *>(shared_memory);
   swa::prefetch_indices(params, blockIdx.x);
   swa::cta_plan plan = swa::make_plan(params);
-  swa::q_load load;
-  swa::start_q(params, swa::make_q_thread(params, plan, smem, 0), plan.num_heads, 0, load);
   swa::init_tile_barriers(smem);
   swa::init_rounds(smem);
   if (threadIdx.x == 0) {
@@ -187,9 +185,9 @@ extern "C" __global__ void __launch_bounds__(swa::num_threads, swa::min_ctas_per
   bool is_stored = false;
   if (plan.len != 0) {
     if constexpr (swa::exact_softmax) {
-      is_stored = swa::decode_exact(params, plan, smem, load);
+      is_stored = swa::decode_exact(params, plan, smem);
     } else {
-      is_stored = swa::decode_online(params, plan, smem, load);
+      is_stored = swa::decode_online(params, plan, smem);
     }
   }
   if (!is_stored) {

@@ -17,7 +17,7 @@ __device__ __forceinline__ unsigned shared_address(const void *pointer)
 __device__ __forceinline__ words4 ld_global_nc_v4(const void *address)
 {
   words4 r;
-  asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+  asm volatile("ld.global.nc.L2::256B.v4.u32 {%0, %1, %2, %3}, [%4];"
                : "=r"(r.w[0]), "=r"(r.w[1]), "=r"(r.w[2]), "=r"(r.w[3])
                : "l"(address));
   return r;
