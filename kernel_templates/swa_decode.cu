@@ -56,10 +56,7 @@ __device__ __forceinline__ bool decode_exact(const swa_params &params, const cta
     init_rows(state);
     make_weights(smem, sw, 0, scores, state);
     publish_sums(smem, sw, state);
-    for (unsigned tile = 0; tile < num_stages; tile++) {
-      wait_tile(smem, tile, 0); /* a warp's scores may have needed only some of the rows that its values read */
-    }
-    __syncthreads();
+    __syncthreads(); /* with it all rows: each was waited for by the warps that made its scores */
     //: if with_lse
     store_lse(params, plan, smem, 0, round);
     //: end

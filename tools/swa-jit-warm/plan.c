@@ -16,8 +16,7 @@ enum { MAX_JOBS = 4096, ELEMENT_SIZE = 64 };
 static const struct {
   const char *head_group, *kv_tile;
 } deepseek_v4[] = {
-    {"16", "16"},  {"8", "64"},   {"16", "64"},  {"32", "64"},  {"64", "64"},
-    {"128", "64"}, {"16", "128"}, {"32", "128"}, {"64", "128"}, {"128", "128"},
+    {"16", "16"}, {"8", "128"}, {"16", "128"}, {"32", "128"}, {"64", "128"}, {"128", "128"},
 };
 
 static bool complain(const char *what, const char *why)
