@@ -79,6 +79,8 @@ static void cut_exact(sj_tile_plan *plan, const swa_jit_config *config)
   plan->q_stages = config->head_group <= 32 ? num_chunks : smaller(num_chunks, config->head_group <= 64 ? 4 : 2);
   if (config->head_group <= 32) {
     set_warps(plan, 1, 8, 1, 8);
+  } else if (config->head_group <= 64) {
+    set_warps(plan, 2, 4, 1, 8);
   } else {
     set_warps(plan, 2, 4, 2, 4);
   }
