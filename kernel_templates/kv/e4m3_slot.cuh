@@ -24,8 +24,7 @@ constexpr bool has_nan_codes_apart = false;
 /* Bytes 0 and 1 to low, bytes 2 and 3 to high, as f16x2. */
 __device__ __forceinline__ void widen(unsigned word, unsigned &low, unsigned &high)
 {
-  low = ptx::cvt_f16x2_e4m3x2(static_cast<unsigned short>(word));
-  high = ptx::cvt_f16x2_e4m3x2(static_cast<unsigned short>(word >> 16));
+  ptx::cvt_f16x2_e4m3x4(word, low, high);
 }
 #else
 constexpr bool has_nan_codes_apart = true;

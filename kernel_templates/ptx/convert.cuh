@@ -30,12 +30,18 @@ __device__ __forceinline__ unsigned mul_bf16x2(unsigned a, unsigned b)
 }
 
 #if __CUDA_ARCH__ >= 890
-/* Two e4m3 bytes, exactly; NaN codes become NaN. */
-__device__ __forceinline__ unsigned cvt_f16x2_e4m3x2(unsigned short pair)
+/* Bytes 0 and 1 of e4m3 to low, bytes 2 and 3 to high, exactly; NaN codes become NaN. The instruction takes either half
+ * of a register, so no shift is needed. */
+__device__ __forceinline__ void cvt_f16x2_e4m3x4(unsigned word, unsigned &low, unsigned &high)
 {
-  unsigned r;
-  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(r) : "h"(pair));
-  return r;
+  asm("{\n"
+      ".reg .b16 first, second;\n"
+      "mov.b32 {first, second}, %2;\n"
+      "cvt.rn.f16x2.e4m3x2 %0, first;\n"
+      "cvt.rn.f16x2.e4m3x2 %1, second;\n"
+      "}"
+      : "=r"(low), "=r"(high)
+      : "r"(word));
 }
 #endif
 
