@@ -381,7 +381,7 @@ static swa_jit_status make_kernel(swa_jit_lib *lib, const sj_cuda_api *cuda, str
                                   uint64_t start_ns)
 {
   if (atomic_load_explicit(&kernel->is_loaded, memory_order_relaxed)) {
-    return SWA_JIT_OK;
+    return sj_load_add_context(cuda, kernel->arch, &kernel->plan, &kernel->loaded);
   }
   bool is_first = !atomic_load_explicit(&kernel->has_cubin, memory_order_relaxed);
   swa_jit_status status = make_cubin(lib, kernel, start_ns);
@@ -460,10 +460,12 @@ static __attribute__((noinline)) swa_jit_status build_kernel(swa_jit_lib *lib, c
   return sj_message_restore(status, &kept);
 }
 
+/* Only a kernel that the current context has too, as far as it can have it. */
 static bool find_loaded(const swa_jit_lib *lib, const swa_jit_config *config, struct swa_jit_kernel **kernel_out)
 {
   struct swa_jit_kernel *kernel = sj_kernel_table_find(lib->table, config);
-  if (kernel == NULL || !atomic_load_explicit(&kernel->is_loaded, memory_order_acquire)) {
+  if (kernel == NULL || !atomic_load_explicit(&kernel->is_loaded, memory_order_acquire)
+      || sj_load_lacks_context(kernel->cuda, &kernel->loaded)) {
     return false;
   }
   *kernel_out = kernel;

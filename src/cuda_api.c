@@ -51,6 +51,7 @@ static const entry_point entry_points[] = {
     REQUIRED(device_get, "cuDeviceGet"),
     REQUIRED(device_get_attribute, "cuDeviceGetAttribute"),
     REQUIRED(ctx_get_current, "cuCtxGetCurrent"),
+    OPTIONAL(ctx_get_id, "cuCtxGetId"),
     REQUIRED(ctx_get_device, "cuCtxGetDevice"),
     REQUIRED(stream_get_ctx, "cuStreamGetCtx"),
     REQUIRED(ctx_push_current, "cuCtxPushCurrent_v2"),
@@ -76,7 +77,7 @@ static const char *remedy(int result)
     return ": free device memory";
   case SJ_CU_ERROR_INVALID_CONTEXT:
     return ": make a context current in this thread, or pass a stream of a live one";
-  case 400: /* CUDA_ERROR_INVALID_HANDLE */
+  case SJ_CU_ERROR_INVALID_HANDLE:
     return ": the stream or the kernel no longer exists, or the process has forked since";
   case 700: /* CUDA_ERROR_ILLEGAL_ADDRESS, and the others that an earlier kernel leaves in its context */
   case 702:

@@ -27,6 +27,7 @@ enum {
   SJ_CU_ERROR_INVALID_CONTEXT = 201,
   SJ_CU_ERROR_NO_BINARY_FOR_GPU = 209,
   SJ_CU_ERROR_INVALID_SOURCE = 300,
+  SJ_CU_ERROR_INVALID_HANDLE = 400,
   SJ_CU_ERROR_NOT_FOUND = 500,
   SJ_CU_DEVICE_SM_COUNT = 16,
   SJ_CU_DEVICE_MAJOR = 75,
@@ -46,6 +47,7 @@ typedef struct sj_cuda_api {
   int (*device_get)(sj_cu_device *device, int ordinal);
   int (*device_get_attribute)(int *value, int attribute, sj_cu_device device);
   int (*ctx_get_current)(sj_cu_context *context);
+  int (*ctx_get_id)(sj_cu_context context, unsigned long long *id); /* optional: CUDA 12.0; NULL: the current one */
   int (*ctx_get_device)(sj_cu_device *device);
   int (*stream_get_ctx)(swa_jit_stream stream, sj_cu_context *context);
   int (*ctx_push_current)(sj_cu_context context);

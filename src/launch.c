@@ -305,14 +305,29 @@ static swa_jit_status fail_launch(const struct swa_jit_kernel *kernel, swa_jit_s
   return sj_cuda_fail(kernel->cuda, "cuLaunchKernel", result);
 }
 
-static swa_jit_status launch(const struct swa_jit_kernel *kernel, swa_params *block, swa_jit_stream stream)
+/* function: the kernel's in the current context, or its CUkernel handle. */
+static int launch_function(const struct swa_jit_kernel *kernel, sj_cu_function function, swa_params *block,
+                           swa_jit_stream stream)
 {
   unsigned head_group = kernel->config.head_group;
   unsigned num_groups = (unsigned)(((uint64_t)block->num_heads + head_group - 1) / head_group);
   void *params[1] = {block};
-  int result = kernel->cuda->launch_kernel((sj_cu_function)kernel->loaded.kernel, block->num_tokens, num_groups, 1,
-                                           WARP_THREADS * kernel->plan.num_warps, 1, 1,
-                                           kernel->plan.shared_memory_bytes, stream, params, NULL);
+  return kernel->cuda->launch_kernel(function, block->num_tokens, num_groups, 1, WARP_THREADS * kernel->plan.num_warps,
+                                     1, 1, kernel->plan.shared_memory_bytes, stream, params, NULL);
+}
+
+/* The CUkernel takes the stream's context, whichever is current, but costs the driver more than the context's function.
+ * A function is refused on a stream of another context: then it is the CUkernel's turn. */
+static swa_jit_status launch(const struct swa_jit_kernel *kernel, swa_params *block, swa_jit_stream stream)
+{
+  sj_cu_function function = sj_load_find_function(kernel->cuda, &kernel->loaded);
+  int result = SJ_CU_ERROR_INVALID_HANDLE;
+  if (function != NULL) {
+    result = launch_function(kernel, function, block, stream);
+  }
+  if (result == SJ_CU_ERROR_INVALID_HANDLE || result == SJ_CU_ERROR_INVALID_CONTEXT) {
+    result = launch_function(kernel, (sj_cu_function)kernel->loaded.kernel, block, stream);
+  }
   return result == SJ_CU_SUCCESS ? SWA_JIT_OK : fail_launch(kernel, stream, result);
 }
 

@@ -33,6 +33,11 @@ static swa_jit_status read_capability(const sj_cuda_api *api, sj_cu_device handl
   return status;
 }
 
+static swa_jit_status read_shared_memory(const sj_cuda_api *api, device *each)
+{
+  return read_attribute(api, SJ_CU_DEVICE_SHARED_MEMORY_OPTIN, each->handle, &each->shared_memory_bytes);
+}
+
 static swa_jit_status get_device(const sj_cuda_api *api, int ordinal, device *device_out)
 {
   sj_cu_device handle;
@@ -83,7 +88,7 @@ static swa_jit_status read_devices(const sj_cuda_api *api, device_list *all)
     device *each = &all->devices[i];
     swa_jit_status status = get_device(api, i, each);
     if (status == SWA_JIT_OK) {
-      status = read_attribute(api, SJ_CU_DEVICE_SHARED_MEMORY_OPTIN, each->handle, &each->shared_memory_bytes);
+      status = read_shared_memory(api, each);
     }
     if (status != SWA_JIT_OK) {
       return status;
@@ -91,6 +96,12 @@ static swa_jit_status read_devices(const sj_cuda_api *api, device_list *all)
     all->count = i + 1;
   }
   return SWA_JIT_OK;
+}
+
+static bool runs_kernel(const device *each, const sj_arch *arch, const sj_tile_plan *plan)
+{
+  return sj_arch_runs_on(arch, each->major, each->minor)
+         && (int64_t)each->shared_memory_bytes >= (int64_t)plan->shared_memory_bytes;
 }
 
 /* Keeps in the list the devices that run arch and have the shared memory. */
@@ -111,8 +122,7 @@ static swa_jit_status choose_devices(const sj_arch *arch, const sj_tile_plan *pl
   }
   for (int i = 0; i < all->count; ++i) {
     const device each = all->devices[i];
-    if (sj_arch_runs_on(arch, each.major, each.minor)
-        && (int64_t)each.shared_memory_bytes >= (int64_t)plan->shared_memory_bytes) {
+    if (runs_kernel(&each, arch, plan)) {
       all->devices[num_fitting++] = each;
     }
   }
@@ -141,29 +151,69 @@ static swa_jit_status fail_load(const sj_cuda_api *api, const char *call, int re
   return status;
 }
 
-/* Loads the kernel into the current context: a first launch that had to could not be captured. */
-static swa_jit_status load_into_current(const sj_cuda_api *api, sj_cu_kernel kernel, const device_list *fitting,
-                                        bool *image_refused_out)
+/* False without a current context, and where the driver does not tell. */
+static bool get_context_id(const sj_cuda_api *api, unsigned long long *id_out)
 {
-  bool found = false;
-  sj_cu_device current = 0;
-  swa_jit_status status = get_current_device(api, &found, &current);
-  bool fits = false;
-  for (int i = 0; i < fitting->count; ++i) {
-    fits = fits || fitting->devices[i].handle == current;
+  return api->ctx_get_id != NULL && api->ctx_get_id(NULL, id_out) == SJ_CU_SUCCESS;
+}
+
+static const sj_loaded_context *find_context(const sj_loaded *loaded, int num_contexts, unsigned long long id)
+{
+  for (int i = 0; i < num_contexts; ++i) {
+    if (loaded->contexts[i].id == id) {
+      return &loaded->contexts[i];
+    }
   }
-  if (status != SWA_JIT_OK || !found || !fits) {
-    return status;
+  return NULL;
+}
+
+/* The current context, which is not remembered yet. */
+static void remember_context(const sj_cuda_api *api, sj_loaded *loaded, sj_cu_function function)
+{
+  int num_contexts = atomic_load_explicit(&loaded->num_contexts, memory_order_relaxed);
+  unsigned long long id = 0;
+  if (num_contexts < SJ_MAX_LOADED_CONTEXTS && get_context_id(api, &id)) {
+    loaded->contexts[num_contexts] = (sj_loaded_context){id, function};
+    atomic_store_explicit(&loaded->num_contexts, num_contexts + 1, memory_order_release);
   }
+}
+
+/* Loads the kernel into the current context: a first launch that had to could not be captured. */
+static swa_jit_status load_into_current(const sj_cuda_api *api, bool *image_refused_out, sj_loaded *loaded)
+{
   sj_cu_function function = NULL;
-  int result = api->kernel_get_function(&function, kernel);
+  int result = api->kernel_get_function(&function, loaded->kernel);
   if (result != SJ_CU_SUCCESS) {
     return fail_load(api, "cuKernelGetFunction", result, image_refused_out);
   }
   if (api->func_load != NULL) {
     result = api->func_load(function);
   }
-  return result == SJ_CU_SUCCESS ? SWA_JIT_OK : fail_load(api, "cuFuncLoad", result, image_refused_out);
+  if (result != SJ_CU_SUCCESS) {
+    return fail_load(api, "cuFuncLoad", result, image_refused_out);
+  }
+  remember_context(api, loaded, function);
+  return SWA_JIT_OK;
+}
+
+static swa_jit_status load_first_context(const sj_cuda_api *api, const device_list *fitting, bool *image_refused_out,
+                                         sj_loaded *loaded)
+{
+  bool found = false;
+  bool fits = false;
+  sj_cu_device current = 0;
+  swa_jit_status status = get_current_device(api, &found, &current);
+  for (int i = 0; i < fitting->count; ++i) {
+    fits = fits || fitting->devices[i].handle == current;
+  }
+  if (status != SWA_JIT_OK || !found) {
+    return status;
+  }
+  if (!fits) {
+    remember_context(api, loaded, NULL);
+    return SWA_JIT_OK;
+  }
+  return load_into_current(api, image_refused_out, loaded);
 }
 
 static swa_jit_status load_library(const sj_cuda_api *api, const sj_tile_plan *plan, const void *cubin,
@@ -185,7 +235,7 @@ static swa_jit_status load_library(const sj_cuda_api *api, const sj_tile_plan *p
       return fail_load(api, "cuKernelSetAttribute", result, image_refused_out);
     }
   }
-  return load_into_current(api, loaded->kernel, fitting, image_refused_out);
+  return load_first_context(api, fitting, image_refused_out, loaded);
 }
 
 swa_jit_status sj_load_make(const sj_cuda_api *api, const sj_arch *arch, const sj_tile_plan *plan, const void *cubin,
@@ -218,6 +268,51 @@ swa_jit_status sj_load_make(const sj_cuda_api *api, const sj_arch *arch, const s
   }
   *loaded_out = loaded;
   return SWA_JIT_OK;
+}
+
+swa_jit_status sj_load_add_context(const sj_cuda_api *api, const sj_arch *arch, const sj_tile_plan *plan,
+                                   sj_loaded *loaded)
+{
+  bool found = false;
+  bool is_refused = false;
+  device current = {0};
+  if (!sj_load_lacks_context(api, loaded)) {
+    return SWA_JIT_OK;
+  }
+  swa_jit_status status = get_current_device(api, &found, &current.handle);
+  if (status == SWA_JIT_OK && found) {
+    status = read_capability(api, current.handle, &current);
+  }
+  if (status == SWA_JIT_OK && found) {
+    status = read_shared_memory(api, &current);
+  }
+  if (status != SWA_JIT_OK || !found) {
+    return status;
+  }
+  if (!runs_kernel(&current, arch, plan)) {
+    remember_context(api, loaded, NULL);
+    return SWA_JIT_OK;
+  }
+  return load_into_current(api, &is_refused, loaded);
+}
+
+bool sj_load_lacks_context(const sj_cuda_api *api, const sj_loaded *loaded)
+{
+  int num_contexts = atomic_load_explicit(&loaded->num_contexts, memory_order_acquire);
+  unsigned long long id = 0;
+  return num_contexts < SJ_MAX_LOADED_CONTEXTS && get_context_id(api, &id)
+         && find_context(loaded, num_contexts, id) == NULL;
+}
+
+sj_cu_function sj_load_find_function(const sj_cuda_api *api, const sj_loaded *loaded)
+{
+  int num_contexts = atomic_load_explicit(&loaded->num_contexts, memory_order_acquire);
+  unsigned long long id = 0;
+  if (num_contexts == 0 || !get_context_id(api, &id)) {
+    return NULL;
+  }
+  const sj_loaded_context *context = find_context(loaded, num_contexts, id);
+  return context != NULL ? context->function : NULL;
 }
 
 void sj_load_finish(const sj_cuda_api *api, sj_loaded *loaded)

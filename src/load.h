@@ -1,27 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cubin -> CUlibrary and CUkernel, attributes set for every device that runs it. */
+/* Cubin -> CUlibrary and CUkernel, attributes set for every device that runs it; and its CUfunction in each context
+ * that was current when it was loaded or asked for. */
 #ifndef SJ_LOAD_H
 #define SJ_LOAD_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "arch.h"
 #include "cuda_api.h"
 #include "tile_plan.h"
 
+enum { SJ_MAX_LOADED_CONTEXTS = 8 };
+
+typedef struct sj_loaded_context {
+  unsigned long long id;   /* cuCtxGetId's: never given twice, as the address of a destroyed context may be */
+  sj_cu_function function; /* NULL: the context's device does not run the kernel */
+} sj_loaded_context;
+
 typedef struct sj_loaded {
   sj_cu_library library;
   sj_cu_kernel kernel; /* cuLaunchKernel takes it as a function, in any context (CUDA driver API, cuLaunchKernel) */
+  _Atomic int num_contexts; /* release, acquire: so many are set; they change no more */
+  sj_loaded_context contexts[SJ_MAX_LOADED_CONTEXTS];
 } sj_loaded;
 
 /* NO_DEVICE when no device runs arch; UNSUPPORTED: driver too old for arch (said before loading), or no such device
  * has the shared memory; CUDA_ERROR. Nothing is left loaded on failure. Loads into the current context too, if there
- * is one. *image_refused_out (not NULL, always written): the CUDA_ERROR means that the driver refused the cubin
- * itself (no valid image, no code for the device, no swa_decode in it). When the cubin came from the store, the
- * caller then sets the entry aside, compiles once and calls again; a cubin just compiled that is refused is the
- * final answer. */
+ * is one, as sj_load_add_context. *image_refused_out (not NULL, always written): the CUDA_ERROR means that the driver
+ * refused the cubin itself (no valid image, no code for the device, no swa_decode in it). When the cubin came from the
+ * store, the caller then sets the entry aside, compiles once and calls again; a cubin just compiled that is refused is
+ * the final answer. */
 swa_jit_status sj_load_make(const sj_cuda_api *api, const sj_arch *arch, const sj_tile_plan *plan, const void *cubin,
                             bool *image_refused_out, sj_loaded *loaded_out);
+
+/* Loads into the current context what sj_load_make loaded, and remembers its function there, or that the context's
+ * device does not run the kernel, so that no later call tries again. Does nothing unless sj_load_lacks_context. One
+ * thread at a time. CUDA_ERROR: nothing is remembered. */
+swa_jit_status sj_load_add_context(const sj_cuda_api *api, const sj_arch *arch, const sj_tile_plan *plan,
+                                   sj_loaded *loaded);
+
+/* Whether a context is current that is not remembered and could be; false also where the driver gives no id of it or 8
+ * are remembered: without a function a launch takes the CUkernel, which is only slower. Lock-free; asks the driver once
+ * at most. */
+bool sj_load_lacks_context(const sj_cuda_api *api, const sj_loaded *loaded);
+
+/* The function in the current context; NULL where none is remembered. Lock-free; asks the driver once at most. */
+sj_cu_function sj_load_find_function(const sj_cuda_api *api, const sj_loaded *loaded);
 
 /* Unloads and zeroes; a struct of zeros is fine. Needs no current context. */
 void sj_load_finish(const sj_cuda_api *api, sj_loaded *loaded);

@@ -251,13 +251,14 @@ typedef struct swa_jit_kernel_info {
 
 /* The kernel of a configuration, ready to launch: from memory, else from the store, else compiled. Blocks, for
  * seconds when it compiles; one compile per key however many threads and processes ask. Loads the cubin for every
- * device of its architecture, and the first call that gets a kernel loads it into its current context, if it has one,
- * so that a first launch there may be captured; in another context launch once before capturing.
+ * device of its architecture, and into the context that is current, if there is one, also when the kernel is held
+ * already: get it once in each context, so that a first launch there may be captured. A kernel remembers 8 contexts,
+ * destroyed ones included; in any further one launch once before capturing.
  * A key whose compile failed is not compiled again by this library object.
  * Returns: OK; INVALID; UNSUPPORTED (does not fit, NVRTC too old, driver too old); NEWER; NO_DRIVER; NO_DEVICE;
  * NO_COMPILER; COMPILE_FAILED; CUDA_ERROR; OUT_OF_MEMORY. A store that cannot be written is no failure: a warning,
  * a counter and swa_jit_kernel_info.store_status tell it.
- * Ownership: the library's. Thread-safety: any thread; a kernel already held is found without a lock. */
+ * Ownership: the library's. Thread-safety: any thread; a kernel held and in the context is found without a lock. */
 SWA_JIT_API swa_jit_status swa_jit_kernel_get(swa_jit_lib *lib, const swa_jit_config *config,
                                               const swa_jit_kernel **kernel_out);
 
@@ -334,7 +335,7 @@ SWA_JIT_API void swa_jit_decode_args_init_sized(swa_jit_decode_args *args, size_
 
 /* Launches one decode step on stream (NULL: the current context's default stream) and returns. Checks the host side
  * (pointers, alignment, strides); contents are not read. No allocation, lock, system call or synchronisation of its
- * own.
+ * own. The stream may be of any context; a launch is quickest where it is the current one and the kernel was got there.
  * Returns: OK; INVALID; NEWER; UNSUPPORTED (lse given to a kernel without LSE); WRONG_DEVICE; CUDA_ERROR.
  * Thread-safety: any thread. */
 SWA_JIT_API swa_jit_status swa_jit_decode(const swa_jit_kernel *kernel, const swa_jit_decode_args *args,

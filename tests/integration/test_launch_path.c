@@ -135,8 +135,10 @@ static void launch_gives_the_driver_exactly_the_arguments(void **state)
   void *stream = cuda->get_stream(0);
   unsigned calls = cuda->num_calls(NULL);
   assert_int_equal(swa_jit_decode(kernel, &args, stream), SWA_JIT_OK);
-  assert_int_equal(cuda->num_calls(NULL), calls + 1);
+  assert_int_equal(cuda->num_calls(NULL), calls + 2);
+  assert_string_equal(cuda->get_call(calls), "cuCtxGetId");
   const recorded_launch *launch = cuda->get_launch(0);
+  assert_ptr_equal(launch->function, cuda->get_function(launch->kernel, 0));
   const unsigned grid[3] = {70000, 3, 1};
   const unsigned block[3] = {info.num_threads, 1, 1};
   const swa_params params = expected_params();
@@ -172,7 +174,8 @@ static void kernel_asked_for_twice_is_loaded_once(void **state)
   const swa_jit_kernel *kernel = take_kernel(lib);
   unsigned calls = cuda->num_calls(NULL);
   assert_ptr_equal(take_kernel(lib), kernel);
-  assert_int_equal(cuda->num_calls(NULL), calls);
+  assert_int_equal(cuda->num_calls(NULL), calls + 1);
+  assert_string_equal(cuda->get_call(calls), "cuCtxGetId");
   assert_int_equal(cuda->num_loads(), 1);
   finish(lib);
 }
@@ -225,15 +228,18 @@ static swa_jit_status get_and_decode(swa_jit_lib *lib)
 }
 
 /* The nth call of a first get and decode fails, and with later every one after it. True if there was such a call: then
- * the failure was told, nothing stayed loaded that was not handed out, and the same calls work once the driver does. */
+ * the failure was told (but of cuCtxGetId, where the kernel's own handle serves), nothing stayed loaded that was not
+ * handed out, and the same calls work once the driver does. */
 static bool survives_failure_of(unsigned nth, bool later)
 {
   swa_jit_lib *lib = start();
+  unsigned calls = cuda->num_calls(NULL);
   (later ? cuda->fail_from : cuda->fail_call)(nth, 999);
   swa_jit_status status = get_and_decode(lib);
   bool has_failed = cuda->has_failed();
-  assert_int_equal(status, has_failed ? SWA_JIT_CUDA_ERROR : SWA_JIT_OK);
-  if (has_failed) {
+  bool is_told = has_failed && (later || strcmp(cuda->get_call(calls + nth - 1), "cuCtxGetId") != 0);
+  assert_int_equal(status, is_told ? SWA_JIT_CUDA_ERROR : SWA_JIT_OK);
+  if (is_told) {
     assert_non_null(strstr(swa_jit_message(), later ? "999" : "CUDA_ERROR_UNKNOWN"));
     assert_int_equal(cuda->num_launches(), 0);
     assert_int_equal(cuda->get_depth(), 1);
@@ -269,6 +275,29 @@ static void the_driver_failing_from_each_call_on_is_told_and_survived(void **sta
     ++nth;
   }
   assert_true(nth > 15);
+}
+
+/* One kernel in the contexts of two devices of its architecture. */
+static void kernel_got_in_two_contexts_is_launched_by_the_function_of_each(void **state)
+{
+  (void)state;
+  swa_jit_lib *lib = start();
+  swa_jit_decode_args args = make_args();
+  cuda->set_device(1, 9, 0, 232448);
+  const swa_jit_kernel *kernel = take_kernel(lib);
+  for (int i = 0; i < 2; ++i) {
+    cuda->set_current(i);
+    assert_ptr_equal(take_kernel(lib), kernel);
+    assert_int_equal(swa_jit_decode(kernel, &args, NULL), SWA_JIT_OK);
+    const recorded_launch *launch = cuda->get_launch((unsigned)i);
+    assert_int_equal(launch->device, i);
+    assert_ptr_equal(launch->function, cuda->get_function(launch->kernel, i));
+  }
+  assert_int_equal(swa_jit_decode(kernel, &args, cuda->get_stream(0)), SWA_JIT_OK);
+  assert_int_equal(cuda->get_launch(2)->device, 0);
+  assert_ptr_equal(cuda->get_launch(2)->function, cuda->get_launch(2)->kernel);
+  assert_int_equal(cuda->num_loads(), 1);
+  finish(lib);
 }
 
 static void stored_cubin_that_the_driver_refuses_is_compiled_again(void **state)
@@ -375,6 +404,7 @@ int main(void)
       cmocka_unit_test(kernel_is_prepared_for_its_devices_and_the_current_context),
       cmocka_unit_test(kernel_asked_for_twice_is_loaded_once),
       cmocka_unit_test(kernel_asked_for_by_many_threads_is_loaded_once),
+      cmocka_unit_test(kernel_got_in_two_contexts_is_launched_by_the_function_of_each),
       cmocka_unit_test(each_driver_call_failing_is_told_and_survived),
       cmocka_unit_test(the_driver_failing_from_each_call_on_is_told_and_survived),
       cmocka_unit_test(launch_on_another_architectures_stream_is_refused_by_name),

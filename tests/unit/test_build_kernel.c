@@ -34,10 +34,61 @@ static void kernel_first_time_is_compiled_and_loaded(void **state)
   unsigned num_calls = cuda->num_calls(NULL);
   assert_int_equal(sj_build_kernel(fixture.lib, &fixture.config, &again), SWA_JIT_OK);
   assert_ptr_equal(again, kernel);
-  assert_int_equal(cuda->num_calls(NULL), num_calls); /* a held kernel asks the driver nothing */
+  assert_int_equal(cuda->num_calls(NULL), num_calls + 1); /* a held kernel asks the driver for the context only */
+  assert_string_equal(cuda->get_call(num_calls), "cuCtxGetId");
   assert_int_equal(cuda->num_loaded(), 1);
   build_fixture_close(&fixture);
   assert_int_equal(cuda->num_loaded(), 0);
+}
+
+/* Two contexts of the architecture and one of another: each is loaded into, or found to be no use, only once. */
+static void kernel_held_is_loaded_into_each_further_context_once(void **state)
+{
+  build_fixture fixture;
+  struct swa_jit_kernel *kernel = NULL;
+  struct swa_jit_kernel *again = NULL;
+  open_faked(&fixture, *state, 0);
+  cuda->set_num_devices(3);
+  cuda->set_device(2, 10, 0, 232448);
+  cuda->set_current(0);
+  assert_int_equal(sj_build_kernel(fixture.lib, &fixture.config, &kernel), SWA_JIT_OK);
+  assert_false(cuda->is_function_loaded(kernel->loaded.kernel, 1));
+  sj_fail(SWA_JIT_INVALID, "before");
+  for (int i = 1; i < 3; i++) {
+    cuda->set_current(i);
+    assert_int_equal(sj_build_kernel(fixture.lib, &fixture.config, &again), SWA_JIT_OK);
+    assert_ptr_equal(again, kernel);
+    unsigned num_calls = cuda->num_calls(NULL);
+    assert_int_equal(sj_build_kernel(fixture.lib, &fixture.config, &again), SWA_JIT_OK);
+    assert_int_equal(cuda->num_calls(NULL), num_calls + 1);
+  }
+  assert_string_equal(sj_message(), "before");
+  assert_true(cuda->is_function_loaded(kernel->loaded.kernel, 1));
+  assert_false(cuda->is_function_loaded(kernel->loaded.kernel, 2));
+  assert_int_equal(fixture.lib->stats.loads, 1);
+  build_fixture_close(&fixture);
+}
+
+static void kernel_that_a_further_context_has_no_room_for_is_a_cuda_error_there_only(void **state)
+{
+  build_fixture fixture;
+  struct swa_jit_kernel *kernel = NULL;
+  struct swa_jit_kernel *again = NULL;
+  open_faked(&fixture, *state, 0);
+  cuda->set_num_devices(2);
+  cuda->set_current(0);
+  assert_int_equal(sj_build_kernel(fixture.lib, &fixture.config, &kernel), SWA_JIT_OK);
+  cuda->set_current(1);
+  cuda->fail_function("cuFuncLoad", 1, SJ_CU_ERROR_OUT_OF_MEMORY);
+  assert_int_equal(sj_build_kernel(fixture.lib, &fixture.config, &again), SWA_JIT_CUDA_ERROR);
+  assert_null(again);
+  assert_non_null(strstr(sj_message(), "cuFuncLoad failed: CUDA_ERROR_OUT_OF_MEMORY"));
+  cuda->set_current(0);
+  assert_int_equal(sj_build_kernel(fixture.lib, &fixture.config, &again), SWA_JIT_OK);
+  cuda->set_current(1);
+  assert_int_equal(sj_build_kernel(fixture.lib, &fixture.config, &again), SWA_JIT_OK);
+  assert_true(cuda->is_function_loaded(kernel->loaded.kernel, 1));
+  build_fixture_close(&fixture);
 }
 
 static void kernel_stored_is_loaded_without_a_compiler(void **state)
@@ -213,6 +264,7 @@ static void kernel_each_driver_call_failing_is_cured_by_the_next_call(void **sta
 
 typedef struct asker {
   build_fixture *fixture;
+  int device; /* whose context is current in the thread; -1: none */
   struct swa_jit_kernel *kernel;
   swa_jit_status status;
 } asker;
@@ -220,6 +272,7 @@ typedef struct asker {
 static void *ask_kernel(void *argument)
 {
   asker *self = argument;
+  cuda->set_current(self->device);
   self->status = sj_build_kernel(self->fixture->lib, &self->fixture->config, &self->kernel);
   return NULL;
 }
@@ -232,7 +285,7 @@ static void kernel_many_threads_load_once(void **state)
   build_fixture_open(&fixture, *state, 0, NULL);
   build_fixture_fake(&fixture, (fake_nvrtc_plan){.compile_ms = 50});
   for (int i = 0; i < NUM_THREADS; i++) {
-    askers[i] = (asker){.fixture = &fixture};
+    askers[i] = (asker){.fixture = &fixture, .device = -1};
     assert_int_equal(pthread_create(&threads[i], NULL, ask_kernel, &askers[i]), 0);
   }
   for (int i = 0; i < NUM_THREADS; i++) {
@@ -242,6 +295,34 @@ static void kernel_many_threads_load_once(void **state)
   }
   assert_int_equal(fixture.lib->stats.compiles, 1);
   assert_int_equal(fixture.lib->stats.loads, 1);
+  assert_int_equal(cuda->num_loads(), 1);
+  build_fixture_close(&fixture);
+}
+
+/* Every thread in its own context, and two for each, so that the contexts are added while others look for theirs. */
+static void kernel_many_threads_in_several_contexts_load_into_each_once(void **state)
+{
+  enum { NUM_CONTEXTS = NUM_THREADS / 2 };
+  build_fixture fixture;
+  pthread_t threads[NUM_THREADS];
+  asker askers[NUM_THREADS];
+  open_faked(&fixture, *state, 0);
+  cuda->set_num_devices(NUM_CONTEXTS);
+  for (int i = 0; i < NUM_THREADS; i++) {
+    askers[i] = (asker){.fixture = &fixture, .device = i % NUM_CONTEXTS};
+    assert_int_equal(pthread_create(&threads[i], NULL, ask_kernel, &askers[i]), 0);
+  }
+  for (int i = 0; i < NUM_THREADS; i++) {
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(askers[i].status, SWA_JIT_OK);
+  }
+  for (int i = 0; i < NUM_CONTEXTS; i++) {
+    cuda->set_current(i);
+    assert_ptr_equal(sj_load_find_function(askers[0].kernel->cuda, &askers[0].kernel->loaded),
+                     cuda->get_function(askers[0].kernel->loaded.kernel, i));
+  }
+  assert_int_equal(askers[0].kernel->loaded.num_contexts, NUM_CONTEXTS);
+  assert_int_equal(cuda->num_calls("cuFuncLoad"), NUM_CONTEXTS);
   assert_int_equal(cuda->num_loads(), 1);
   build_fixture_close(&fixture);
 }
@@ -258,6 +339,8 @@ int main(void)
   }
   const struct CMUnitTest tests[] = {
       TEST(kernel_first_time_is_compiled_and_loaded),
+      TEST(kernel_held_is_loaded_into_each_further_context_once),
+      TEST(kernel_that_a_further_context_has_no_room_for_is_a_cuda_error_there_only),
       TEST(kernel_stored_is_loaded_without_a_compiler),
       TEST(kernel_after_its_cubin_keeps_the_first_calls_time),
       TEST(kernel_without_driver_is_no_driver_before_compiling),
@@ -269,6 +352,7 @@ int main(void)
       TEST(kernel_that_cannot_be_loaded_for_other_reasons_keeps_its_entry),
       TEST(kernel_each_driver_call_failing_is_cured_by_the_next_call),
       TEST(kernel_many_threads_load_once),
+      TEST(kernel_many_threads_in_several_contexts_load_into_each_once),
   };
   return SJ_TEST_RUN(tests);
 }

@@ -114,6 +114,15 @@ static void open_driver_before_cuda_12_4_leaves_the_optional_call_null(void **st
   sj_cuda_api_close(&api);
 }
 
+static void open_driver_of_cuda_12_0_has_the_context_id(void **state)
+{
+  (void)state;
+  sj_cuda_api api;
+  assert_int_equal(sj_cuda_api_open(CUDA_RECORDING_12, NULL, &api), SWA_JIT_OK);
+  assert_non_null(api.ctx_get_id);
+  sj_cuda_api_close(&api);
+}
+
 static void open_file_in_a_stubs_folder_is_refused(void **state)
 {
   char *folder = temp_dir_join(*state, "stubs");
@@ -271,6 +280,7 @@ int main(void)
       cmocka_unit_test(open_another_library_names_the_missing_symbol),
       cmocka_unit_test(open_driver_before_cuda_12_names_the_missing_call),
       cmocka_unit_test(open_driver_before_cuda_12_4_leaves_the_optional_call_null),
+      cmocka_unit_test(open_driver_of_cuda_12_0_has_the_context_id),
       cmocka_unit_test_setup_teardown(open_file_in_a_stubs_folder_is_refused, temp_dir_setup, temp_dir_teardown),
       cmocka_unit_test(open_stub_elsewhere_is_refused),
       cmocka_unit_test(open_without_device_is_no_device),

@@ -98,7 +98,7 @@ static swa_params assert_launched(const fixture *f)
   if (status != SWA_JIT_OK) {
     fail_msg("%s", sj_message());
   }
-  assert_int_equal(cuda->num_calls(NULL), calls + 1);
+  assert_int_equal(cuda->num_calls(NULL), calls + 1); /* without a context's function it is one call */
   assert_int_equal(cuda->num_launches(), launches + 1);
   memcpy(&params, cuda->get_launch(launches)->params, sizeof params);
   return params;

@@ -64,6 +64,7 @@ static void load_without_context_sets_shared_memory_only(void **state)
   assert_int_equal(cuda->get_shared_limit(loaded.kernel, 0), 150000);
   assert_int_equal(cuda->num_calls("cuKernelGetFunction"), 0);
   assert_false(cuda->is_function_loaded(loaded.kernel, 0));
+  assert_int_equal(loaded.num_contexts, 0);
   sj_load_finish(&api, &loaded);
   assert_int_equal(cuda->num_loaded(), 0);
   assert_null(loaded.library);
@@ -82,6 +83,7 @@ static void load_with_current_context_loads_the_function_there(void **state)
   assert_true(cuda->is_function_loaded(loaded.kernel, 1));
   assert_false(cuda->is_function_loaded(loaded.kernel, 0));
   assert_int_equal(cuda->get_depth(), 1);
+  assert_ptr_equal(sj_load_find_function(&api, &loaded), cuda->get_function(loaded.kernel, 1));
   sj_load_finish(&api, &loaded);
 }
 
@@ -94,7 +96,168 @@ static void load_with_context_of_another_device_leaves_it_alone(void **state)
   cuda->set_current(1);
   assert_load_works(90, &loaded);
   assert_int_equal(cuda->num_calls("cuKernelGetFunction"), 0);
+  assert_false(sj_load_lacks_context(&api, &loaded));
+  assert_null(sj_load_find_function(&api, &loaded));
   sj_load_finish(&api, &loaded);
+}
+
+static const sj_tile_plan *const big_plan = &(const sj_tile_plan){.num_warps = 4, .shared_memory_bytes = 200000};
+
+static swa_jit_status add_context(sj_loaded *loaded)
+{
+  return sj_load_add_context(&api, sj_arch_find(90), &plan, loaded);
+}
+
+static void add_context_loads_the_function_there_once(void **state)
+{
+  (void)state;
+  static const int devices[2][3] = {{9, 0, 232448}, {9, 0, 232448}};
+  sj_loaded loaded;
+  start(2, devices);
+  cuda->set_current(0);
+  assert_load_works(90, &loaded);
+  assert_false(sj_load_lacks_context(&api, &loaded));
+  cuda->set_current(1);
+  assert_true(sj_load_lacks_context(&api, &loaded));
+  assert_null(sj_load_find_function(&api, &loaded));
+  assert_int_equal(add_context(&loaded), SWA_JIT_OK);
+  assert_false(sj_load_lacks_context(&api, &loaded));
+  assert_true(cuda->is_function_loaded(loaded.kernel, 1));
+  assert_ptr_equal(sj_load_find_function(&api, &loaded), cuda->get_function(loaded.kernel, 1));
+  assert_int_equal(add_context(&loaded), SWA_JIT_OK);
+  assert_int_equal(cuda->num_calls("cuFuncLoad"), 2);
+  cuda->set_current(0);
+  assert_ptr_equal(sj_load_find_function(&api, &loaded), cuda->get_function(loaded.kernel, 0));
+  assert_int_equal(cuda->num_loads(), 1);
+  sj_load_finish(&api, &loaded);
+  assert_int_equal(loaded.num_contexts, 0);
+}
+
+static void add_context_after_a_load_without_one_is_the_first(void **state)
+{
+  (void)state;
+  sj_loaded loaded;
+  start_one();
+  assert_load_works(90, &loaded);
+  assert_false(sj_load_lacks_context(&api, &loaded));
+  assert_int_equal(add_context(&loaded), SWA_JIT_OK);
+  assert_int_equal(loaded.num_contexts, 0);
+  cuda->set_current(0);
+  assert_int_equal(add_context(&loaded), SWA_JIT_OK);
+  assert_non_null(sj_load_find_function(&api, &loaded));
+  sj_load_finish(&api, &loaded);
+}
+
+/* Otherwise each get there would take the kernel's mutex and ask the driver again. */
+static void add_context_that_cannot_run_the_kernel_is_remembered_without_a_function(void **state)
+{
+  (void)state;
+  static const int devices[3][3] = {{9, 0, 232448}, {10, 0, 232448}, {9, 0, 199999}};
+  sj_loaded loaded = {0};
+  bool refused = true;
+  start(3, devices);
+  assert_int_equal(sj_load_make(&api, sj_arch_find(90), big_plan, image, &refused, &loaded), SWA_JIT_OK);
+  for (int i = 1; i < 3; ++i) {
+    cuda->set_current(i);
+    assert_true(sj_load_lacks_context(&api, &loaded));
+    assert_int_equal(sj_load_add_context(&api, sj_arch_find(90), big_plan, &loaded), SWA_JIT_OK);
+    assert_false(sj_load_lacks_context(&api, &loaded));
+    assert_null(sj_load_find_function(&api, &loaded));
+  }
+  assert_int_equal(cuda->num_calls("cuKernelGetFunction"), 0);
+  sj_load_finish(&api, &loaded);
+}
+
+static void add_context_at_the_address_of_a_destroyed_one_is_told_apart(void **state)
+{
+  (void)state;
+  sj_loaded loaded;
+  start_one();
+  cuda->set_current(0);
+  assert_load_works(90, &loaded);
+  cuda->renew_context(0);
+  assert_null(sj_load_find_function(&api, &loaded));
+  assert_true(sj_load_lacks_context(&api, &loaded));
+  assert_int_equal(add_context(&loaded), SWA_JIT_OK);
+  assert_true(cuda->is_function_loaded(loaded.kernel, 0));
+  assert_non_null(sj_load_find_function(&api, &loaded));
+  sj_load_finish(&api, &loaded);
+}
+
+static void add_context_beyond_the_most_asks_the_driver_nothing(void **state)
+{
+  (void)state;
+  sj_loaded loaded;
+  start_one();
+  cuda->set_current(0);
+  assert_load_works(90, &loaded);
+  for (int i = 1; i < SJ_MAX_LOADED_CONTEXTS; ++i) {
+    cuda->renew_context(0);
+    assert_int_equal(add_context(&loaded), SWA_JIT_OK);
+    assert_int_equal(loaded.num_contexts, i + 1);
+  }
+  assert_non_null(sj_load_find_function(&api, &loaded)); /* the last that there was room for */
+  cuda->renew_context(0);
+  unsigned calls = cuda->num_calls(NULL);
+  assert_false(sj_load_lacks_context(&api, &loaded));
+  assert_int_equal(add_context(&loaded), SWA_JIT_OK);
+  assert_int_equal(cuda->num_calls(NULL), calls);
+  assert_int_equal(loaded.num_contexts, SJ_MAX_LOADED_CONTEXTS);
+  assert_null(sj_load_find_function(&api, &loaded));
+  sj_load_finish(&api, &loaded);
+}
+
+static void load_where_the_driver_has_no_context_id_remembers_none(void **state)
+{
+  (void)state;
+  sj_loaded loaded;
+  start_one();
+  api.ctx_get_id = NULL;
+  cuda->set_current(0);
+  assert_load_works(90, &loaded);
+  assert_true(cuda->is_function_loaded(loaded.kernel, 0));
+  assert_int_equal(loaded.num_contexts, 0);
+  assert_false(sj_load_lacks_context(&api, &loaded));
+  assert_null(sj_load_find_function(&api, &loaded));
+  sj_load_finish(&api, &loaded);
+}
+
+/* Told, but for cuCtxGetId's: then the context is not remembered, or not yet. */
+static void add_context_with_each_call_failing_is_cured_by_the_next(void **state)
+{
+  (void)state;
+  static const int devices[2][3] = {{9, 0, 232448}, {9, 0, 232448}};
+  unsigned nth = 1;
+  for (;; ++nth) {
+    sj_loaded loaded;
+    start(2, devices);
+    cuda->set_current(0);
+    assert_load_works(90, &loaded);
+    cuda->set_current(1);
+    unsigned calls = cuda->num_calls(NULL);
+    cuda->fail_call(nth, 999);
+    swa_jit_status status = add_context(&loaded);
+    bool has_failed = cuda->has_failed();
+    if (has_failed) {
+      const char *failed = cuda->get_call(calls + nth - 1);
+      bool is_told = strcmp(failed, "cuCtxGetId") != 0;
+      assert_int_equal(status, is_told ? SWA_JIT_CUDA_ERROR : SWA_JIT_OK);
+      assert_int_equal(loaded.num_contexts, 1);
+      if (is_told) {
+        assert_message_has(failed);
+      }
+      assert_int_equal(add_context(&loaded), SWA_JIT_OK);
+    }
+    cuda->fail_call(0, 0);
+    assert_int_equal(loaded.num_contexts, 2);
+    sj_load_finish(&api, &loaded);
+    if (!has_failed) {
+      assert_int_equal(status, SWA_JIT_OK);
+      break;
+    }
+  }
+  /* context's id, context, its device, major, minor, shared memory, function, its load, id again, and none failed */
+  assert_int_equal(nth, 10);
 }
 
 static void load_without_the_optional_call_still_gets_the_function(void **state)
@@ -218,8 +381,17 @@ static void fail_each_call(bool later)
     assert_false(refused);
     if (!cuda->has_failed()) {
       assert_int_equal(status, SWA_JIT_OK);
+      cuda->fail_call(0, 0);
+      assert_non_null(sj_load_find_function(&api, &loaded));
       sj_load_finish(&api, &loaded);
       break;
+    }
+    if (status == SWA_JIT_OK) {
+      assert_int_equal(cuda->num_calls("cuCtxGetId"), 1); /* the last call: only the function is not remembered */
+      cuda->fail_call(0, 0);
+      assert_int_equal(loaded.num_contexts, 0);
+      sj_load_finish(&api, &loaded);
+      continue;
     }
     assert_int_equal(status, SWA_JIT_CUDA_ERROR);
     assert_message_has(" failed: ");
@@ -231,8 +403,8 @@ static void fail_each_call(bool later)
     /* A library whose unload failed is the driver's to keep. */
     assert_int_equal(cuda->num_loaded(), later && cuda->num_loads() > 1 ? 1 : 0);
   }
-  /* 8 for the two devices, then load, kernel, 2 attributes, context, its device, function, its load. */
-  assert_int_equal(nth, 8 + 8 + 1);
+  /* 8 for the two devices, then load, kernel, 2 attributes, context, its device, function, its load, context's id. */
+  assert_int_equal(nth, 8 + 9 + 1);
 }
 
 static void load_with_each_call_failing_leaves_nothing_loaded(void **state)
@@ -308,6 +480,13 @@ int main(void)
       cmocka_unit_test(load_with_current_context_loads_the_function_there),
       cmocka_unit_test(load_with_context_of_another_device_leaves_it_alone),
       cmocka_unit_test(load_without_the_optional_call_still_gets_the_function),
+      cmocka_unit_test(load_where_the_driver_has_no_context_id_remembers_none),
+      cmocka_unit_test(add_context_loads_the_function_there_once),
+      cmocka_unit_test(add_context_after_a_load_without_one_is_the_first),
+      cmocka_unit_test(add_context_that_cannot_run_the_kernel_is_remembered_without_a_function),
+      cmocka_unit_test(add_context_at_the_address_of_a_destroyed_one_is_told_apart),
+      cmocka_unit_test(add_context_beyond_the_most_asks_the_driver_nothing),
+      cmocka_unit_test(add_context_with_each_call_failing_is_cured_by_the_next),
       cmocka_unit_test(load_for_several_devices_serves_those_of_the_architecture),
       cmocka_unit_test(load_where_one_of_two_devices_is_too_small_serves_the_other),
       cmocka_unit_test(load_where_no_device_has_the_shared_memory_is_refused_with_both_figures),

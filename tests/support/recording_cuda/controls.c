@@ -19,6 +19,27 @@ pretend_kernel *recording_find_kernel(const void *handle)
   return NULL;
 }
 
+pretend_kernel *recording_find_function(const void *handle, int *ordinal_out)
+{
+  for (int i = 0; i < MAX_LIBRARIES; ++i) {
+    pretend_library *library = &recording.libraries[i];
+    for (int ordinal = 0; ordinal < RECORDING_MAX_DEVICES; ++ordinal) {
+      const pretend_function *each = &library->kernel.functions[ordinal];
+      if (handle == each) {
+        *ordinal_out = ordinal;
+        return library->is_live && each->context_id == recording_contexts[ordinal].id ? &library->kernel : NULL;
+      }
+    }
+  }
+  return NULL;
+}
+
+static void make_context(int ordinal)
+{
+  static unsigned long long last_id;
+  recording_contexts[ordinal] = (pretend_context){ordinal, ++last_id};
+}
+
 /* Also when the library is opened, for a test that needs nothing else. */
 __attribute__((constructor)) static void reset(void)
 {
@@ -28,7 +49,7 @@ __attribute__((constructor)) static void reset(void)
   recording.driver_version = RECORDING_RELEASE;
   for (int i = 0; i < RECORDING_MAX_DEVICES; ++i) {
     recording.devices[i] = (pretend_device){9, 0, 232448};
-    recording_contexts[i].ordinal = i;
+    make_context(i);
     recording_streams[i].ordinal = i;
   }
   recording_depth = 0;
@@ -69,6 +90,13 @@ static void set_current(int ordinal)
 static void *get_stream(int ordinal)
 {
   return &recording_streams[ordinal];
+}
+
+static void renew_context(int ordinal)
+{
+  pthread_mutex_lock(&recording_mutex);
+  make_context(ordinal);
+  pthread_mutex_unlock(&recording_mutex);
 }
 
 static void set_fault(const char *name, unsigned nth, int result, bool stays)
@@ -152,7 +180,14 @@ static int get_shared_limit(const void *kernel, int ordinal)
 static bool is_function_loaded(const void *kernel, int ordinal)
 {
   const pretend_kernel *found = recording_find_kernel(kernel);
-  return found != NULL && found->is_loaded[ordinal];
+  return found != NULL && found->functions[ordinal].context_id == recording_contexts[ordinal].id
+         && found->functions[ordinal].is_loaded;
+}
+
+static const void *get_function(const void *kernel, int ordinal)
+{
+  const pretend_kernel *found = recording_find_kernel(kernel);
+  return found != NULL ? &found->functions[ordinal] : NULL;
 }
 
 static int get_depth(void)
@@ -163,9 +198,10 @@ static int get_depth(void)
 EXPORT(const recording_cuda *, recording_cuda_controls, void)
 {
   static const recording_cuda controls = {
-      reset,      set_num_devices, set_device,   set_driver_version, set_image_major,  set_params_bytes,   set_current,
-      get_stream, fail_call,       fail_from,    fail_function,      has_failed,       num_calls,          get_call,
-      num_loaded, num_loads,       num_launches, get_launch,         get_shared_limit, is_function_loaded, get_depth,
+      reset,       set_num_devices,  set_device,         set_driver_version, set_image_major, set_params_bytes,
+      set_current, get_stream,       renew_context,      fail_call,          fail_from,       fail_function,
+      has_failed,  num_calls,        get_call,           num_loaded,         num_loads,       num_launches,
+      get_launch,  get_shared_limit, is_function_loaded, get_function,       get_depth,
   };
   return &controls;
 }

@@ -241,6 +241,20 @@ EXPORT(int, cuCtxPopCurrent_v2, void **context)
 
 #if RECORDING_RELEASE >= 12000
 
+/* NULL: the current one's. */
+EXPORT(int, cuCtxGetId, void *context, unsigned long long *id)
+{
+  int result = begin_ready_call("cuCtxGetId");
+  const pretend_context *asked = context != NULL ? context : current();
+  if (result == SUCCESS && asked == NULL) {
+    result = INVALID_CONTEXT;
+  }
+  if (result == SUCCESS) {
+    *id = asked->id;
+  }
+  return end_call(result);
+}
+
 EXPORT(int, cuLibraryLoadData, void **library, const void *code, int *jit_options, void **jit_values,
        unsigned num_jit_options, int *library_options, void **library_values, unsigned num_library_options)
 {
@@ -292,7 +306,6 @@ EXPORT(int, cuLibraryGetKernel, void **kernel, void *library, const char *name)
   return end_call(result);
 }
 
-/* A function of this pretend driver is its kernel; which context it is of is not told apart. */
 EXPORT(int, cuKernelGetFunction, void **function, void *kernel)
 {
   int result = begin_ready_call("cuKernelGetFunction");
@@ -303,7 +316,11 @@ EXPORT(int, cuKernelGetFunction, void **function, void *kernel)
     result = INVALID_CONTEXT;
   }
   if (result == SUCCESS) {
-    *function = kernel;
+    pretend_function *made = &((pretend_kernel *)kernel)->functions[current()->ordinal];
+    if (made->context_id != current()->id) {
+      *made = (pretend_function){.context_id = current()->id};
+    }
+    *function = made;
   }
   return end_call(result);
 }
@@ -360,17 +377,32 @@ EXPORT(int, cuKernelGetAttribute, int *value, int attribute, void *kernel, int d
 EXPORT(int, cuFuncLoad, void *function)
 {
   int result = begin_ready_call("cuFuncLoad");
-  pretend_kernel *found = recording_find_kernel(function);
-  if (result == SUCCESS && (found == NULL || current() == NULL)) {
+  int ordinal = -1;
+  if (result == SUCCESS && recording_find_function(function, &ordinal) == NULL) {
     result = INVALID_HANDLE;
   }
+  if (result == SUCCESS && (current() == NULL || current()->ordinal != ordinal)) {
+    result = INVALID_CONTEXT;
+  }
   if (result == SUCCESS) {
-    found->is_loaded[current()->ordinal] = true;
+    ((pretend_function *)function)->is_loaded = true;
   }
   return end_call(result);
 }
 
 #endif
+
+/* The kernel that handle stands for in the context where: its own handle in any, a function only in its context. */
+static pretend_kernel *find_launched(const void *handle, const pretend_context *where)
+{
+  int ordinal = -1;
+  pretend_kernel *kernel = recording_find_kernel(handle);
+  if (kernel == NULL) {
+    kernel = recording_find_function(handle, &ordinal);
+    kernel = kernel != NULL && where != NULL && where->ordinal == ordinal ? kernel : NULL;
+  }
+  return kernel;
+}
 
 /* Why the driver would refuse a launch. */
 static int check_launch(const pretend_kernel *kernel, const pretend_context *where, const recorded_launch *launch)
@@ -400,7 +432,9 @@ EXPORT(int, cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, un
 {
   int result = begin_ready_call("cuLaunchKernel");
   const pretend_context *where = stream != NULL ? stream : current();
-  recorded_launch launch = {.kernel = function,
+  const pretend_kernel *kernel = find_launched(function, where);
+  recorded_launch launch = {.kernel = kernel,
+                            .function = function,
                             .grid = {grid_x, grid_y, grid_z},
                             .block = {block_x, block_y, block_z},
                             .shared_bytes = shared_bytes,
@@ -408,7 +442,7 @@ EXPORT(int, cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, un
                             .has_extra = extra != NULL,
                             .device = where != NULL ? where->ordinal : -1};
   if (result == SUCCESS) {
-    result = check_launch(recording_find_kernel(function), where, &launch);
+    result = check_launch(kernel, where, &launch);
   }
   if (result == SUCCESS) {
     memcpy(launch.params, params[0], recording.params_bytes);

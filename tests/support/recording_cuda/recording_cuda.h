@@ -27,7 +27,8 @@ enum {
 };
 
 typedef struct recorded_launch {
-  const void *kernel;
+  const void *kernel;   /* launched, or that of the function launched */
+  const void *function; /* as given: the kernel's handle, or its function in a context */
   unsigned grid[3];
   unsigned block[3];
   unsigned shared_bytes;
@@ -48,6 +49,7 @@ typedef struct recording_cuda {
   void (*set_params_bytes)(size_t count); /* of the kernel's parameter, copied at each launch */
   void (*set_current)(int ordinal);       /* this thread's context; -1: none */
   void *(*get_stream)(int ordinal);       /* a stream of that device's context */
+  void (*renew_context)(int ordinal);     /* destroys that device's context; the next one has its address */
 
   /* Faults, counted from the call that sets them; a new one replaces the last. result is what the call returns. */
   void (*fail_call)(unsigned nth, int result);
@@ -63,7 +65,8 @@ typedef struct recording_cuda {
   const recorded_launch *(*get_launch)(unsigned index);
   int (*get_shared_limit)(const void *kernel, int ordinal); /* set by cuKernelSetAttribute; 0: never */
   bool (*is_function_loaded)(const void *kernel, int ordinal);
-  int (*get_depth)(void); /* contexts on this thread's stack */
+  const void *(*get_function)(const void *kernel, int ordinal); /* in that device's context */
+  int (*get_depth)(void);                                       /* contexts on this thread's stack */
 } recording_cuda;
 
 typedef const recording_cuda *(*recording_cuda_controls_fn)(void);

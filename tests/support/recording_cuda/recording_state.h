@@ -25,14 +25,20 @@ typedef struct pretend_device {
 
 typedef struct pretend_context { /* also the stream of that device */
   int ordinal;
+  unsigned long long id; /* of a context: never given twice */
 } pretend_context;
 
 typedef struct pretend_library pretend_library;
 
+typedef struct pretend_function {
+  unsigned long long context_id; /* 0: cuKernelGetFunction has not given it out */
+  bool is_loaded;
+} pretend_function;
+
 typedef struct pretend_kernel {
   pretend_library *library;
   int shared_limit[RECORDING_MAX_DEVICES];
-  bool is_loaded[RECORDING_MAX_DEVICES];
+  pretend_function functions[RECORDING_MAX_DEVICES]; /* in each device's context */
 } pretend_kernel;
 
 struct pretend_library {
@@ -71,5 +77,7 @@ extern _Thread_local int recording_depth;
 
 /* The kernel behind a handle; NULL if it is none, or its library was unloaded. */
 pretend_kernel *recording_find_kernel(const void *handle);
+/* The kernel of a function, with the device whose context it is of; NULL as above, or if that context is gone. */
+pretend_kernel *recording_find_function(const void *handle, int *ordinal_out);
 
 #endif
