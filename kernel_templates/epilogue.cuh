@@ -68,16 +68,15 @@ __device__ __forceinline__ row_factors make_row_factors(const cta_plan &plan, co
 
 /* Element order within a slice is 4 q .. 4 q + 3 of the first and of the second 16, see value_tiles: a quad stores 32
  * bytes side by side, all of a sector. */
-__device__ __forceinline__ void store_slice_row(const float (&tiles)[4][4], unsigned half, float factor,
-                                                bool is_stored, char *out)
+__device__ __forceinline__ void store_slice_row(const float (&tiles)[4][4], unsigned half, float factor, bool is_stored,
+                                                char *out)
 {
   unsigned packed[2][2];
 #pragma unroll
   for (unsigned b = 0; b < 2; b++) {
 #pragma unroll
     for (unsigned i = 0; i < 2; i++) {
-      packed[b][i] =
-          ptx::cvt_bf16x2(tiles[2 * b][2 * half + i] * factor, tiles[2 * b + 1][2 * half + i] * factor);
+      packed[b][i] = ptx::cvt_bf16x2(tiles[2 * b][2 * half + i] * factor, tiles[2 * b + 1][2 * half + i] * factor);
     }
   }
   if (is_stored) {
