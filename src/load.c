@@ -276,17 +276,20 @@ swa_jit_status sj_load_add_context(const sj_cuda_api *api, const sj_arch *arch, 
   bool found = false;
   bool is_refused = false;
   device current = {0};
-  if (!sj_load_lacks_context(api, loaded)) {
+  int num_contexts = atomic_load_explicit(&loaded->num_contexts, memory_order_relaxed);
+  unsigned long long id = 0;
+  if (num_contexts == SJ_MAX_LOADED_CONTEXTS) {
     return SWA_JIT_OK;
   }
   swa_jit_status status = get_current_device(api, &found, &current.handle);
-  if (status == SWA_JIT_OK && found) {
-    status = read_capability(api, current.handle, &current);
+  if (status != SWA_JIT_OK || !found || !get_context_id(api, &id) || find_context(loaded, num_contexts, id) != NULL) {
+    return status;
   }
-  if (status == SWA_JIT_OK && found) {
+  status = read_capability(api, current.handle, &current);
+  if (status == SWA_JIT_OK) {
     status = read_shared_memory(api, &current);
   }
-  if (status != SWA_JIT_OK || !found) {
+  if (status != SWA_JIT_OK) {
     return status;
   }
   if (!runs_kernel(&current, arch, plan)) {
@@ -300,7 +303,12 @@ bool sj_load_lacks_context(const sj_cuda_api *api, const sj_loaded *loaded)
 {
   int num_contexts = atomic_load_explicit(&loaded->num_contexts, memory_order_acquire);
   unsigned long long id = 0;
-  return num_contexts < SJ_MAX_LOADED_CONTEXTS && get_context_id(api, &id)
+  sj_cu_context context = NULL;
+  if (num_contexts == SJ_MAX_LOADED_CONTEXTS || api->ctx_get_id == NULL) {
+    return false;
+  }
+  /* Asked for the id of no context the driver fails, which tools that watch its calls report as the program's fault. */
+  return api->ctx_get_current(&context) == SJ_CU_SUCCESS && context != NULL && get_context_id(api, &id)
          && find_context(loaded, num_contexts, id) == NULL;
 }
 

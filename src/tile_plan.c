@@ -117,6 +117,10 @@ static bool plan_exact(sj_tile_plan *plan, const swa_jit_config *config, const s
     return false;
   }
   plan->shared_memory_bytes = shared_bytes(plan, config);
+  if (plan->shared_memory_bytes > arch->shared_memory_bytes && config->head_group == 64 && plan->q_stages > 2) {
+    plan->q_stages = 2; /* turns of one chunk, as 128 heads have */
+    plan->shared_memory_bytes = shared_bytes(plan, config);
+  }
   return plan->shared_memory_bytes <= arch->shared_memory_bytes;
 }
 

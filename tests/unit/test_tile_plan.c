@@ -54,6 +54,19 @@ static void weights_count_where_they_outgrow_q(void **state)
   assert_int_equal(plan.shared_memory_bytes, (bytes + 127) / 128 * 128);
 }
 
+/* 64 heads take Q in turns of two chunks, and of one where shared memory is short: softmax stays exact. */
+static void turns_of_q_shrink_before_softmax_goes_online(void **state)
+{
+  (void)state;
+  swa_jit_config config = make_config(512, 64, 64, 128);
+  sj_tile_plan plan = plan_of(&config, SWA_JIT_ARCH_SM_90A);
+  assert_int_equal(plan.q_stages, 4);
+  assert_int_equal(plan.exact_softmax, 1);
+  plan = plan_of(&config, SWA_JIT_ARCH_SM_89);
+  assert_int_equal(plan.q_stages, 2);
+  assert_int_equal(plan.exact_softmax, 1);
+}
+
 static void check_invariants(const swa_jit_config *config, const sj_arch *arch, const sj_tile_plan *plan)
 {
   uint32_t pass_rows = (plan->pass_heads + 15) / 16 * 16;
@@ -134,6 +147,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(defaults_take_the_shared_memory_added_up_by_hand),
       cmocka_unit_test(weights_count_where_they_outgrow_q),
+      cmocka_unit_test(turns_of_q_shrink_before_softmax_goes_online),
       cmocka_unit_test(every_configuration_fits_every_architecture),
       cmocka_unit_test(window_that_shared_memory_cannot_hold_is_online),
       cmocka_unit_test(online_pass_has_few_heads_where_memory_is_short),
