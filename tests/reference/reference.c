@@ -4,23 +4,30 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { MAX_WINDOW = 8192, MAX_THREADS = 64 };
+#include "kv_formats.h"
+#include "softmax.h"
+
+enum { MAX_THREADS = 64 };
 
 double sj_reference_e4m3(uint8_t code)
 {
-  int exponent = (code >> 3) & 15;
-  int mantissa = code & 7;
-  double sign = (code & 0x80) != 0 ? -1.0 : 1.0;
+  uint64_t exponent = code >> 3 & 15;
+  uint64_t mantissa = code & 7;
+  uint64_t sign = (uint64_t)(code >> 7) << 63;
+  double value;
 
   if (exponent == 15 && mantissa == 7) {
     return NAN;
   }
   if (exponent == 0) {
-    return sign * ldexp(mantissa, -9);
+    return (sign != 0 ? -0x1p-9 : 0x1p-9) * (double)mantissa;
   }
-  return sign * ldexp(8 + mantissa, exponent - 10);
+  uint64_t bits = sign | (exponent - 7 + 1023) << 52 | mantissa << 49;
+  memcpy(&value, &bits, sizeof value);
+  return value;
 }
 
 double sj_reference_bf16(uint16_t bits)
@@ -94,31 +101,19 @@ int64_t sj_reference_slot(const swa_jit_config *config, const swa_jit_decode_arg
   return slot < 0 || slot >= (int64_t)(args->num_blocks * args->block_size) ? -1 : slot;
 }
 
-static const uint8_t *kv_row(const swa_jit_config *config, const swa_jit_decode_args *args, int64_t slot)
+/* The row's values before inv_scale, which multiplies sums of them: 0 times an infinite one is no element of a sum. */
+static void read_row(const swa_jit_config *config, const swa_jit_decode_args *args, int64_t slot, double *row)
 {
   int64_t slot_stride = stride_or(args->slot_stride_bytes, config->head_dim);
   int64_t block_stride = stride_or(args->block_stride_bytes, args->block_size * slot_stride);
-
-  return (const uint8_t *)args->kv + slot / args->block_size * block_stride + slot % args->block_size * slot_stride;
+  const uint8_t *block = (const uint8_t *)args->kv + slot / args->block_size * block_stride;
+  sj_reference_read_row(SJ_REFERENCE_E4M3, block, args->block_size, (uint32_t)(slot % args->block_size), slot_stride,
+                        config->head_dim, 1.0, row);
 }
 
-/* One unmasked position of one head. */
-typedef struct position {
-  const uint8_t *row;
-  double inv_scale;
-  double score;
-} position;
-
-static void decode_codes(double table[256])
-{
-  for (int code = 0; code < 256; code++) {
-    table[code] = sj_reference_e4m3((uint8_t)code);
-  }
-}
-
-/* Fills positions with the unmasked ones and their scores; returns their number. */
+/* Fills scores and rows of the unmasked positions; returns their number. */
 static uint32_t score_positions(const swa_jit_config *config, const swa_jit_decode_args *args, uint32_t token,
-                                uint32_t head, const double *e4m3, position *positions)
+                                uint32_t head, double *scores, double *rows)
 {
   int64_t token_stride = stride_or(args->q_token_stride, (int64_t)args->num_heads * config->head_dim);
   int64_t head_stride = stride_or(args->q_head_stride, config->head_dim);
@@ -128,67 +123,41 @@ static uint32_t score_positions(const swa_jit_config *config, const swa_jit_deco
 
   for (uint32_t j = 0; j < len; j++) {
     int64_t slot = sj_reference_slot(config, args, token, j);
-    position *p = &positions[count];
+    double *row = rows + (uint64_t)count * config->head_dim;
     double sum = 0.0;
 
     if (slot < 0) {
       continue;
     }
-    p->row = kv_row(config, args, slot);
-    p->inv_scale = read_inv_scale(config, args, slot);
+    double inv_scale = read_inv_scale(config, args, slot);
+    read_row(config, args, slot, row);
     for (uint32_t d = 0; d < config->head_dim; d++) {
-      sum += sj_reference_bf16(q[d]) * e4m3[p->row[d]];
+      sum += sj_reference_bf16(q[d]) * row[d];
+      row[d] *= inv_scale;
     }
-    p->score = (double)args->scale * p->inv_scale * sum;
-    count++;
+    scores[count++] = (double)args->scale * inv_scale * sum;
   }
   return count;
-}
-
-/* The largest score; NaN if any score is NaN. */
-static double largest_score(const position *positions, uint32_t count)
-{
-  double largest = -INFINITY;
-
-  for (uint32_t j = 0; j < count; j++) {
-    if (isnan(positions[j].score)) {
-      return NAN;
-    }
-    largest = positions[j].score > largest ? positions[j].score : largest;
-  }
-  return largest;
 }
 
 void sj_reference_head(const swa_jit_config *config, const swa_jit_decode_args *args, uint32_t token, uint32_t head,
                        double *out, double *lse)
 {
-  double e4m3[256];
-  position positions[MAX_WINDOW];
-  uint32_t count;
-  double largest;
-  double sum = 0.0;
+  uint64_t len = sj_reference_len(config, args, token);
+  double *scores = malloc((len + 1) * (config->head_dim + 1) * sizeof *scores);
 
-  decode_codes(e4m3);
-  count = score_positions(config, args, token, head, e4m3, positions);
-  largest = largest_score(positions, count);
-  memset(out, 0, config->head_dim * sizeof *out);
-  if (count == 0) {
-    *lse = -INFINITY;
+  if (scores == NULL) { /* no result agrees with NaN */
+    for (uint32_t d = 0; d < config->head_dim; d++) {
+      out[d] = NAN;
+    }
+    *lse = NAN;
     return;
   }
-  for (uint32_t j = 0; j < count; j++) {
-    double weight = exp(positions[j].score - largest);
-
-    sum += weight;
-    weight *= positions[j].inv_scale;
-    for (uint32_t d = 0; d < config->head_dim; d++) {
-      out[d] += weight * e4m3[positions[j].row[d]];
-    }
-  }
-  for (uint32_t d = 0; d < config->head_dim; d++) {
-    out[d] /= sum;
-  }
-  *lse = isinf(largest) ? largest : largest + log(sum);
+  double *rows = scores + len;
+  sj_reference_row row = {.scores = scores, .values = rows, .head_dim_v = config->head_dim};
+  row.count = score_positions(config, args, token, head, scores, rows);
+  *lse = sj_reference_softmax(&row, out);
+  free(scores);
 }
 
 typedef struct work {
