@@ -365,6 +365,16 @@ swa_jit_status swa_jit_store_has(swa_jit_lib *lib, const swa_jit_config *config,
   return end(lib, "swa_jit_store_has", status);
 }
 
+swa_jit_status swa_jit_store_check(swa_jit_lib *lib)
+{
+  sj_kept_message kept;
+  if (lib == NULL) {
+    return refuse(NULL, "swa_jit_store_check", "lib");
+  }
+  sj_message_keep(&kept);
+  return end(lib, "swa_jit_store_check", sj_message_restore(sj_lib_check_store(lib), &kept));
+}
+
 /* ---- Decode ------------------------------------------------------------------------------------------------- */
 
 swa_jit_status swa_jit_decode(const swa_jit_kernel *kernel, const swa_jit_decode_args *args, swa_jit_stream stream)

@@ -25,6 +25,33 @@ static swa_jit_status open_store(swa_jit_lib *lib)
   return SWA_JIT_OK;
 }
 
+swa_jit_status sj_lib_check_store(swa_jit_lib *lib)
+{
+  const sj_options *options = &lib->options;
+  if (lib->store.dir_fd >= 0) {
+    return sj_store_check(&lib->store);
+  }
+  if (sj_lib_has_flag(lib, SWA_JIT_FLAG_NO_STORE)) {
+    return sj_fail(SWA_JIT_STORE_ERROR, "there is no cubin store: clear SWA_JIT_FLAG_NO_STORE");
+  }
+  if (options->cache_dir == NULL) {
+    return sj_fail(SWA_JIT_STORE_ERROR, "there is no folder for the cubin store, as HOME is unset or no absolute path: "
+                                        "set SWA_JIT_CACHE_DIR or swa_jit_options.cache_dir");
+  }
+  /* It was a warning when the library was opened; tried once more, for the reason. */
+  sj_store store;
+  swa_jit_status status = sj_store_open(options->cache_dir, sj_lib_has_flag(lib, SWA_JIT_FLAG_READ_ONLY), lib->os,
+                                        &options->log, &lib->stats, &store);
+  if (status != SWA_JIT_OK) {
+    return status;
+  }
+  sj_store_close(&store);
+  return sj_fail(SWA_JIT_STORE_ERROR,
+                 "the cubin store %s could not be opened earlier and can be now: open the library "
+                 "anew",
+                 options->cache_dir);
+}
+
 static swa_jit_status open_parts(swa_jit_lib *lib, const swa_jit_options *given)
 {
   swa_jit_status status = sj_options_make(given, &lib->options);

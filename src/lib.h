@@ -25,6 +25,9 @@ struct swa_jit_lib {
 swa_jit_status sj_lib_open(const swa_jit_options *given, const sj_os *os, swa_jit_lib **lib_out);
 void sj_lib_close(swa_jit_lib *lib);
 
+/* Whether the store takes entries now: sj_store_check, or STORE_ERROR with the reason why there is no store. */
+swa_jit_status sj_lib_check_store(swa_jit_lib *lib);
+
 bool sj_lib_has_flag(const swa_jit_lib *lib, uint32_t flag);
 
 /* libnvrtc and libcuda, opened on first need and kept. A failure is not remembered: the next call tries again. */

@@ -57,4 +57,8 @@ bool sj_store_has(sj_store *store, const sj_key *key, uint32_t nvrtc_version);
  * "Leftovers"). */
 swa_jit_status sj_store_publish(sj_store *store, const sj_key *key, const sj_cubin_view *view);
 
+/* Whether publish can write: writes, syncs and removes a temporary file as large as a usual entry. STORE_ERROR with
+ * folder, reason and remedy, also for a read-only store. The store is there. */
+swa_jit_status sj_store_check(sj_store *store);
+
 #endif

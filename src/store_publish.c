@@ -7,7 +7,10 @@
 
 #include "store_parts.h"
 
-enum { TEMPORARY_NAME_SIZE = sizeof SJ_TEMPORARY_PREFIX + SJ_TEMPORARY_DIGITS };
+enum {
+  TEMPORARY_NAME_SIZE = sizeof SJ_TEMPORARY_PREFIX + SJ_TEMPORARY_DIGITS,
+  PROBE_BYTES = 64 * 1024 /* a usual entry's, so that a full disk tells */
+};
 
 /* ---- Failing --------------------------------------------------------------------------------------------- */
 
@@ -19,11 +22,10 @@ static const char *remedy(int error)
   case EDQUOT:
     return "raise this user's quota, or name a folder on another disk";
   case EROFS:
-    return "it is mounted read-only: name a writable folder, or ask for a read-only store (SWA_JIT_READ_ONLY=1)";
+    return "it is mounted read-only: name a writable folder";
   case EACCES:
   case EPERM:
-    return "this user may not write there: name a folder of its own, or ask for a read-only store "
-           "(SWA_JIT_READ_ONLY=1)";
+    return "this user may not write there: name a folder of its own";
   case EFBIG:
     return "raise the limit of file sizes (ulimit -f)";
   case ENOENT:
@@ -41,9 +43,11 @@ static const char *remedy(int error)
 
 static swa_jit_status fail(const sj_store *store, const sj_key *key, const char *step, int error)
 {
+  bool is_forbidden = error == EROFS || error == EACCES || error == EPERM;
   return sj_fail(SWA_JIT_STORE_ERROR,
-                 "cannot %s entry %s in the cubin store %s: %s; the kernel works and is not kept: %s", step,
-                 key->file_name, store->path, strerror(error), remedy(error));
+                 "cannot %s entry %s in the cubin store %s: %s; the kernel works and is not kept: %s%s", step,
+                 key->file_name, store->path, strerror(error), remedy(error),
+                 is_forbidden ? ", or ask for a read-only store (SWA_JIT_READ_ONLY=1)" : "");
 }
 
 /* ---- Writing --------------------------------------------------------------------------------------------- */
@@ -75,12 +79,21 @@ static const char *fill_file(const sj_os *os, int fd, const void *bytes, size_t 
   return step;
 }
 
-/* Brings whole bytes under the entry's name in one step; NULL, or the step that failed, with errno and no temporary
- * left. */
-static const char *write_entry(sj_store *store, const char *name, const void *bytes, size_t count)
+/* After a failure, whose errno it keeps. */
+static void remove_temporary(sj_store *store, const char *temporary)
+{
+  int error = errno;
+  store->os->unlinkat(store->dir_fd, temporary, 0);
+  errno = error;
+}
+
+/* Puts whole bytes into a new temporary file, whose name it makes; NULL, or the step that failed, with errno and no
+ * temporary left. */
+static const char *write_temporary(sj_store *store, const void *bytes, size_t count,
+                                   char temporary[TEMPORARY_NAME_SIZE])
 {
   const sj_os *os = store->os;
-  char temporary[TEMPORARY_NAME_SIZE] = SJ_TEMPORARY_PREFIX;
+  snprintf(temporary, TEMPORARY_NAME_SIZE, "%s", SJ_TEMPORARY_PREFIX);
   if (!sj_os_may_write(count)) {
     return "write";
   }
@@ -92,13 +105,21 @@ static const char *write_entry(sj_store *store, const char *name, const void *by
     return "create";
   }
   const char *step = fill_file(os, fd, bytes, count);
-  if (step == NULL && os->renameat(store->dir_fd, temporary, store->dir_fd, name) != 0) {
-    step = "rename";
-  }
   if (step != NULL) {
-    int error = errno;
-    os->unlinkat(store->dir_fd, temporary, 0);
-    errno = error;
+    remove_temporary(store, temporary);
+  }
+  return step;
+}
+
+/* Brings whole bytes under the entry's name in one step; NULL, or the step that failed, with errno and no temporary
+ * left. */
+static const char *write_entry(sj_store *store, const char *name, const void *bytes, size_t count)
+{
+  char temporary[TEMPORARY_NAME_SIZE];
+  const char *step = write_temporary(store, bytes, count, temporary);
+  if (step == NULL && store->os->renameat(store->dir_fd, temporary, store->dir_fd, name) != 0) {
+    remove_temporary(store, temporary);
+    step = "rename";
   }
   return step;
 }
@@ -181,4 +202,31 @@ swa_jit_status sj_store_publish(sj_store *store, const sj_key *key, const sj_cub
     sj_stats_add(store->stats->store_write_failures, 1);
   }
   return status;
+}
+
+/* ---- Asking beforehand ----------------------------------------------------------------------------------- */
+
+swa_jit_status sj_store_check(sj_store *store)
+{
+  if (store->read_only) {
+    return sj_fail(SWA_JIT_STORE_ERROR,
+                   "the cubin store %s is read-only: unset SWA_JIT_READ_ONLY, or clear SWA_JIT_FLAG_READ_ONLY",
+                   store->path);
+  }
+  void *bytes = calloc(1, PROBE_BYTES);
+  if (bytes == NULL) {
+    return sj_fail_memory();
+  }
+  char temporary[TEMPORARY_NAME_SIZE];
+  const char *step = write_temporary(store, bytes, PROBE_BYTES, temporary);
+  free(bytes);
+  if (step == NULL && store->os->unlinkat(store->dir_fd, temporary, 0) != 0 && errno != ENOENT) {
+    step = "remove"; /* and so could not rename either */
+  }
+  if (step != NULL) {
+    int error = errno;
+    return sj_fail(SWA_JIT_STORE_ERROR, "cannot %s a file in the cubin store %s: %s; %s", step, store->path,
+                   strerror(error), remedy(error));
+  }
+  return SWA_JIT_OK;
 }

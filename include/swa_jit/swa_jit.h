@@ -284,6 +284,11 @@ SWA_JIT_API swa_jit_status swa_jit_log_text(swa_jit_lib *lib, const swa_jit_conf
 SWA_JIT_API swa_jit_status swa_jit_store_has(swa_jit_lib *lib, const swa_jit_config *config, const char **file_name_out,
                                              uint32_t *held_out);
 
+/* Whether the store takes entries now, asked before a long run of compiles: writes and removes a temporary file.
+ * Returns: OK; INVALID; STORE_ERROR (no store, a read-only one, or one that cannot be written; the message names the
+ * folder, the reason and the remedy); OUT_OF_MEMORY. Thread-safety: any thread. */
+SWA_JIT_API swa_jit_status swa_jit_store_check(swa_jit_lib *lib);
+
 /* ---- 8. Decode -------------------------------------------------------------------------------------------
  * For token t and head h, with len = min(max(lens[t], 0), window_size), over positions j < len whose
  * slot = indices[t, j] lies in [0, num_blocks * block_size) (others are masked: never read, no effect):

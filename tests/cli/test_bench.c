@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* swa-jit-bench's options, sets, choice and files over a stand-in for the library; no device is touched. */
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "config.h"
 #include "floor_source.h"
@@ -304,6 +306,47 @@ static void svg_has_a_line_for_floor_copy_and_each_group(void **state)
   bench_sweep_finish(&sweep);
 }
 
+/* What bench_print_tables says on standard output, of which cmocka's own goes elsewhere meanwhile. */
+static char *print_tables(const bench_sweep *sweep, const char *path)
+{
+  assert_int_equal(fflush(stdout), 0);
+  int kept = dup(STDOUT_FILENO);
+  int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  assert_true(kept >= 0 && file >= 0 && dup2(file, STDOUT_FILENO) >= 0);
+  bench_print_tables(sweep, NULL);
+  assert_int_equal(fflush(stdout), 0);
+  assert_true(dup2(kept, STDOUT_FILENO) >= 0);
+  close(kept);
+  close(file);
+  return read_back(path);
+}
+
+static void counts_of_one_are_singular(void **state)
+{
+  bench_sweep sweep;
+  bench_options options;
+  sj_device device;
+  char *path = temp_dir_join(*state, "printed");
+  make_sweep(&sweep, &options, &device);
+  char *text = print_tables(&sweep, path);
+  assert_int_equal(count_of(text, ", 132 SMs, "), 1);
+  assert_int_equal(count_of(text, "; 128 heads, "), 1);
+  free(text);
+  options.num_heads = options.num_slots = options.replays = 1;
+  device.num_sms = 1;
+  text = print_tables(&sweep, path);
+  assert_int_equal(count_of(text, ", 1 SM, "), 1);
+  assert_int_equal(count_of(text, "; 1 head, "), 1);
+  assert_int_equal(count_of(text, ", 1 slot; median of 1 replay\n"), 1);
+  free(text);
+  assert_true(bench_plot_write(&sweep, path));
+  text = read_back(path);
+  assert_int_equal(count_of(text, ": 1 head, head_dim 512"), 1);
+  free(text);
+  free(path);
+  bench_sweep_finish(&sweep);
+}
+
 static void file_that_cannot_be_written_is_told(void **state)
 {
   bench_sweep sweep;
@@ -342,6 +385,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(json_has_ratios_and_the_host_only_when_measured, temp_dir_setup,
                                       temp_dir_teardown),
       cmocka_unit_test_setup_teardown(svg_has_a_line_for_floor_copy_and_each_group, temp_dir_setup, temp_dir_teardown),
+      cmocka_unit_test_setup_teardown(counts_of_one_are_singular, temp_dir_setup, temp_dir_teardown),
       cmocka_unit_test_setup_teardown(file_that_cannot_be_written_is_told, temp_dir_setup, temp_dir_teardown),
       cmocka_unit_test(nvrtc_that_is_missing_is_told),
   };

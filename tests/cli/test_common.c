@@ -18,6 +18,15 @@
 
 /* ---- numbers and lists ------------------------------------------------------------------------------------ */
 
+static void ending_of_a_noun_is_plural_but_for_one(void **state)
+{
+  (void)state;
+  assert_string_equal(sj_number_ending(0), "s");
+  assert_string_equal(sj_number_ending(1), "");
+  assert_string_equal(sj_number_ending(2), "s");
+  assert_string_equal(sj_number_ending(UINT64_C(1) << 32 | 1), "s");
+}
+
 static void number_is_digits_that_fit(void **state)
 {
   static const char *const wrong[] = {"", "-1", "+1", " 1", "1 ", "0x10", "1.0", "18446744073709551616", "1e3"};
@@ -373,6 +382,7 @@ static void options_that_are_wrong_are_refused(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(ending_of_a_noun_is_plural_but_for_one),
       cmocka_unit_test(number_is_digits_that_fit),
       cmocka_unit_test(real_is_decimal_and_finite),
       cmocka_unit_test(list_gives_its_elements_in_order),

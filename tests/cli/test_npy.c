@@ -273,7 +273,7 @@ static void type_and_rank_that_are_not_wanted_are_named(void **state)
   assert_string_equal(message, "q.npy: elements are of type f8: save them as one of u2,V2");
   strcpy(npy.type, "V2");
   assert_false(sj_npy_expect(&npy, "q.npy", "u2,V2", 3, message, sizeof message));
-  assert_string_equal(message, "q.npy: the shape is [3, 4]: 3 dimensions are needed");
+  assert_string_equal(message, "q.npy: the shape is [3, 4]: it must have 3 dimensions");
   assert_true(sj_npy_expect(&npy, "q.npy", "u2,V2", 2, message, sizeof message));
 }
 

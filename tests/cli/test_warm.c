@@ -25,6 +25,7 @@ enum {
 };
 static atomic_int num_gets;
 static bool has_device;
+static bool is_store_unwritable;
 
 /* ---- the stand-in ----------------------------------------------------------------------------------------- */
 
@@ -106,6 +107,12 @@ swa_jit_status swa_jit_store_has(swa_jit_lib *lib, const swa_jit_config *config,
   return SWA_JIT_OK;
 }
 
+swa_jit_status swa_jit_store_check(swa_jit_lib *lib)
+{
+  (void)lib;
+  return is_store_unwritable ? sj_fail(SWA_JIT_STORE_ERROR, "no pen") : SWA_JIT_OK;
+}
+
 swa_jit_status swa_jit_source(swa_jit_lib *lib, const swa_jit_config *config, const char **source_out)
 {
   (void)lib;
@@ -130,6 +137,7 @@ static void compile(warm_plan *plan, const warm_options *options)
   assert_non_null(nowhere);
   sj_progress_init(&progress, nowhere, false, plan->num_jobs);
   assert_true(warm_plan_settle(plan, NULL));
+  warm_work_check_store(plan, NULL);
   warm_work_compile(plan, options, NULL, &progress);
   sj_progress_finish(&progress);
   fclose(nowhere);
@@ -328,6 +336,41 @@ static void compile_that_is_not_kept_fails(void **state)
   warm_plan_finish(&plan);
 }
 
+static void store_that_cannot_be_written_gives_hits_and_compiles_nothing(void **state)
+{
+  warm_options options = lists("8,128", "16,32,64");
+  warm_plan plan;
+  (void)state;
+  num_gets = 0;
+  is_store_unwritable = true;
+  assert_true(warm_plan_make(&options, &plan));
+  compile(&plan, &options);
+  is_store_unwritable = false;
+  assert_int_equal(num_gets, 1);
+  assert_int_equal(plan.jobs[0].state, WARM_FAILED);
+  assert_string_equal(plan.jobs[0].reason, "not compiled, as it could not be kept: no pen (SWA_JIT_STORE_ERROR)");
+  assert_int_equal(plan.jobs[1].state, WARM_HIT);
+  assert_null(plan.jobs[1].reason);
+  assert_int_equal(plan.jobs[2].state, WARM_FAILED);
+  assert_int_equal(warm_plan_count(&plan, WARM_REFUSED), 3);
+  assert_false(warm_plan_is_good(&plan));
+  warm_plan_finish(&plan);
+}
+
+static void store_that_cannot_be_written_and_holds_all_is_good(void **state)
+{
+  warm_options options = lists("16", "32");
+  warm_plan plan;
+  (void)state;
+  is_store_unwritable = true;
+  assert_true(warm_plan_make(&options, &plan));
+  compile(&plan, &options);
+  is_store_unwritable = false;
+  assert_int_equal(plan.jobs[0].state, WARM_HIT);
+  assert_true(warm_plan_is_good(&plan));
+  warm_plan_finish(&plan);
+}
+
 static void more_jobs_than_configurations_do_each_once(void **state)
 {
   warm_options options = lists("16,32,64", "16,32");
@@ -398,6 +441,8 @@ int main(void)
       IN_TEMP_DIR(line_of_a_file_refused_is_not_good),
       cmocka_unit_test(one_failure_among_good_leaves_the_others_done),
       cmocka_unit_test(compile_that_is_not_kept_fails),
+      cmocka_unit_test(store_that_cannot_be_written_gives_hits_and_compiles_nothing),
+      cmocka_unit_test(store_that_cannot_be_written_and_holds_all_is_good),
       cmocka_unit_test(more_jobs_than_configurations_do_each_once),
       IN_TEMP_DIR(dump_is_named_after_the_entry),
       IN_TEMP_DIR(dump_that_cannot_be_made_fails_its_job),

@@ -349,6 +349,7 @@ static void calls_without_lib_are_invalid(void **state)
   assert_int_equal(swa_jit_ptx(NULL, &config, &text), SWA_JIT_INVALID);
   assert_int_equal(swa_jit_log_text(NULL, &config, &text), SWA_JIT_INVALID);
   assert_int_equal(swa_jit_store_has(NULL, &config, &text, &number), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_store_check(NULL), SWA_JIT_INVALID);
   assert_int_equal(swa_jit_stats_get(NULL, &stats), SWA_JIT_INVALID);
   assert_non_null(strstr(swa_jit_message(), "lib is NULL"));
 }
@@ -415,6 +416,7 @@ static void life_of_a_kernel_goes_well(void **state)
   swa_jit_stats stats = SWA_JIT_STATS_INIT;
   assert_int_equal(swa_jit_arch_native(lib, &number), SWA_JIT_OK);
   assert_int_equal(number, SWA_JIT_ARCH_SM_90A);
+  assert_int_equal(swa_jit_store_check(lib), SWA_JIT_OK);
   assert_int_equal(swa_jit_store_has(lib, &config, &file_name, &number), SWA_JIT_OK);
   assert_int_equal(number, 0);
   assert_int_equal(swa_jit_kernel_get(lib, &config, &kernel), SWA_JIT_OK);

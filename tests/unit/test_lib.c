@@ -73,6 +73,41 @@ static void open_without_any_folder_is_memory_only(void **state)
   build_fixture_close(&fixture);
 }
 
+static void check_store_of_a_folder_is_ok_and_leaves_nothing(void **state)
+{
+  build_fixture fixture;
+  build_fixture_open(&fixture, *state, 0, NULL);
+  assert_int_equal(sj_lib_check_store(fixture.lib), SWA_JIT_OK);
+  assert_int_equal(temp_dir_count(fixture.cache_dir, ""), 0);
+  build_fixture_close(&fixture);
+}
+
+static void check_store_without_any_says_why(void **state)
+{
+  char *path = temp_dir_join(*state, "file");
+  build_fixture fixture;
+  build_fixture_open_in(&fixture, NULL, SWA_JIT_FLAG_NO_STORE, NULL, NULL);
+  assert_int_equal(sj_lib_check_store(fixture.lib), SWA_JIT_STORE_ERROR);
+  assert_non_null(strstr(sj_message(), "clear SWA_JIT_FLAG_NO_STORE"));
+  build_fixture_close(&fixture);
+  build_fixture_open_in(&fixture, NULL, 0, NULL, NULL);
+  assert_int_equal(sj_lib_check_store(fixture.lib), SWA_JIT_STORE_ERROR);
+  assert_non_null(strstr(sj_message(), "set SWA_JIT_CACHE_DIR"));
+  build_fixture_close(&fixture);
+  assert_true(temp_dir_write(path, "x", 1));
+  assert_int_equal(setenv("SWA_JIT_CACHE_DIR", path, 1), 0);
+  build_fixture_open_in(&fixture, NULL, 0, NULL, NULL);
+  assert_int_equal(unsetenv("SWA_JIT_CACHE_DIR"), 0);
+  assert_int_equal(sj_lib_check_store(fixture.lib), SWA_JIT_STORE_ERROR);
+  assert_non_null(strstr(sj_message(), path));
+  assert_non_null(strstr(sj_message(), strerror(ENOTDIR)));
+  assert_int_equal(unlink(path), 0);
+  assert_int_equal(sj_lib_check_store(fixture.lib), SWA_JIT_STORE_ERROR);
+  assert_non_null(strstr(sj_message(), "open the library anew"));
+  build_fixture_close(&fixture);
+  free(path);
+}
+
 static void open_each_system_call_failing_is_a_status_and_leaks_nothing(void **state)
 {
   char *path = temp_dir_join(*state, "a/b");
@@ -138,6 +173,8 @@ int main(void)
       TEST(open_named_folder_that_is_a_file_fails_and_is_logged),
       TEST(open_default_folder_that_is_a_file_is_a_warning),
       TEST(open_without_any_folder_is_memory_only),
+      TEST(check_store_of_a_folder_is_ok_and_leaves_nothing),
+      TEST(check_store_without_any_says_why),
       TEST(open_each_system_call_failing_is_a_status_and_leaks_nothing),
       TEST(open_nvrtc_failure_is_not_remembered),
       TEST(open_cuda_failure_is_not_remembered),

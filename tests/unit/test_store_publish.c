@@ -172,6 +172,65 @@ static void publish_into_a_removed_folder_says_so(void **state)
   assert_false(store_fixture_find(fixture, &fixture->key, reason));
 }
 
+/* ---- Asking beforehand ----------------------------------------------------------------------------------- */
+
+static void check_leaves_nothing_and_counts_nothing(void **state)
+{
+  store_fixture *fixture = *state;
+  int num_open = store_fixture_count_open();
+  assert_int_equal(sj_store_check(&fixture->store), SWA_JIT_OK);
+  assert_int_equal(temp_dir_count(fixture->path, ""), 0);
+  assert_int_equal(store_fixture_count_open(), num_open);
+  assert_int_equal(fixture->stats.store_writes, 0);
+  assert_int_equal(fixture->stats.store_write_failures, 0);
+}
+
+static void check_of_a_read_only_store_fails_and_writes_nothing(void **state)
+{
+  store_fixture *fixture = *state;
+  assert_true(store_fixture_reopen(fixture, failing_os_start((failing_os_plan){0}), true));
+  unsigned num_calls = failing_os_count(FAILING_OS_ANY);
+  assert_int_equal(sj_store_check(&fixture->store), SWA_JIT_STORE_ERROR);
+  assert_int_equal(failing_os_count(FAILING_OS_ANY), num_calls);
+  assert_non_null(strstr(sj_message(), fixture->path));
+  assert_non_null(strstr(sj_message(), "unset SWA_JIT_READ_ONLY"));
+}
+
+static void check_with_each_call_failing_tells_place_reason_and_remedy(void **state)
+{
+  static const struct {
+    int error;
+    const char *remedy;
+  } cases[] = {
+      {EACCES, "name a folder of its own"},
+      {EROFS, "mounted read-only: name a writable folder"},
+      {ENOSPC, "free space on its disk"},
+      {EMFILE, "ulimit -n"},
+  };
+  store_fixture *fixture = *state;
+  int num_open = store_fixture_count_open();
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    unsigned num_failures = 0;
+    bool has_failed = true;
+    for (unsigned nth = 1; has_failed; nth++) {
+      fixture->store.os = failing_os_start((failing_os_plan){.nth = nth, .error = cases[i].error});
+      swa_jit_status status = sj_store_check(&fixture->store);
+      has_failed = failing_os_has_failed();
+      assert_int_equal(status, has_failed ? SWA_JIT_STORE_ERROR : SWA_JIT_OK);
+      assert_int_equal(store_fixture_count_open(), num_open);
+      if (has_failed) {
+        num_failures++;
+        assert_non_null(strstr(sj_message(), fixture->path));
+        assert_non_null(strstr(sj_message(), strerror(cases[i].error)));
+        assert_non_null(strstr(sj_message(), cases[i].remedy));
+        assert_null(strstr(sj_message(), "SWA_JIT_READ_ONLY"));
+      }
+    }
+    assert_int_equal(num_failures, 6);                          /* name, create, write, sync, close, remove */
+    assert_int_equal(temp_dir_count(fixture->path, ""), i + 1); /* what could not be removed: a leftover */
+  }
+}
+
 /* ---- In other processes: a child tells by its exit status, since it must not run the rest of the tests ------ */
 
 static int wait_for(pid_t child)
@@ -341,6 +400,9 @@ int main(void)
       TEST(publish_with_all_calls_failing_from_each_on_shows_no_half_entry),
       TEST(publish_with_short_and_interrupted_calls_succeeds),
       TEST(publish_into_a_removed_folder_says_so),
+      TEST(check_leaves_nothing_and_counts_nothing),
+      TEST(check_of_a_read_only_store_fails_and_writes_nothing),
+      TEST(check_with_each_call_failing_tells_place_reason_and_remedy),
       TEST(publish_beyond_the_file_size_limit_fails_and_lives),
       TEST(publish_killed_before_each_call_leaves_a_usable_store),
       TEST(publish_and_find_from_many_processes_agree),

@@ -67,7 +67,8 @@ void sj_cli_print_help(const sj_cli *cli, FILE *file)
   print_options(cli, print_help_option, file);
   fputs("\nExit status:\n", file);
   for (size_t i = 0; i < cli->num_exits; i++) {
-    fprintf(file, "  %d  %s\n", cli->exits[i].status, cli->exits[i].meaning);
+    int column = fprintf(file, "  %d  ", cli->exits[i].status);
+    print_wrapped(cli->exits[i].meaning, column, column, file);
   }
 }
 

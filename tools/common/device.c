@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "number.h"
+
 typedef struct CUctx_st *cu_context;
 typedef struct CUgraph_st *cu_graph;
 
@@ -283,7 +285,7 @@ bool sj_device_alloc(sj_device *device, size_t bytes, sj_address *address_out)
     return true;
   }
   size_t used = strlen(device->message);
-  snprintf(device->message + used, sizeof device->message - used, " for %zu bytes", bytes);
+  snprintf(device->message + used, sizeof device->message - used, " for %zu byte%s", bytes, sj_number_ending(bytes));
   return false;
 }
 

@@ -250,8 +250,8 @@ static bool measure(const char *data, const uint8_t *end, sj_npy *npy, char *mes
   }
   if (total != held) {
     return fail(message, message_size,
-                "the file holds %zu bytes of data where its shape needs %llu: save or copy it again", held,
-                (unsigned long long)total);
+                "the file holds %zu byte%s of data where its shape needs %llu: save or copy it again", held,
+                sj_number_ending(held), (unsigned long long)total);
   }
   npy->num_elements = elements;
   npy->data = data;
@@ -377,7 +377,8 @@ bool sj_npy_expect(const sj_npy *npy, const char *path, const char *types, unsig
   if (npy->num_dims != num_dims) {
     char shape[200];
     sj_npy_shape_text(npy->shape, npy->num_dims, shape, sizeof shape);
-    return fail(message, message_size, "%s: the shape is %s: %u dimensions are needed", path, shape, num_dims);
+    return fail(message, message_size, "%s: the shape is %s: it must have %u dimension%s", path, shape, num_dims,
+                sj_number_ending(num_dims));
   }
   return true;
 }

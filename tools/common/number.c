@@ -41,6 +41,11 @@ bool sj_number_read_real(const char *text, double *value_out)
   return true;
 }
 
+const char *sj_number_ending(uint64_t count)
+{
+  return count == 1 ? "" : "s";
+}
+
 bool sj_list_next(const char **cursor, char *element, size_t element_size)
 {
   if (**cursor == '\0') {

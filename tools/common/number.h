@@ -14,6 +14,9 @@ bool sj_number_read(const char *text, uint64_t *value_out);
 /* A finite decimal number such as -1.5 or 2e-3; false otherwise ("nan", "inf" and hexadecimal included). */
 bool sj_number_read_real(const char *text, double *value_out);
 
+/* What a counted noun ends with: "" for one, else "s", as in printf("%zu kernel%s", count, sj_number_ending(count)). */
+const char *sj_number_ending(uint64_t count);
+
 /* "16,32,64" one element at a time: copies the element at *cursor to element and moves *cursor behind it; false at
  * the end. Elements are trimmed to element_size - 1 bytes: no name here is near that long. */
 bool sj_list_next(const char **cursor, char *element, size_t element_size);

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "number.h"
+
 enum {
   WIDTH = 900,
   HEIGHT = 560,
@@ -190,9 +192,9 @@ bool bench_plot_write(const bench_sweep *sweep, const char *path)
           "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" "
           "font-size=\"13\">\n<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n",
           WIDTH, HEIGHT, WIDTH, HEIGHT);
-  snprintf(title, sizeof title, "%s: %llu heads, head_dim %llu, window %llu", sweep->device->name,
-           (unsigned long long)sweep->options->num_heads, (unsigned long long)sweep->options->head_dim,
-           (unsigned long long)sweep->options->window_size);
+  snprintf(title, sizeof title, "%s: %llu head%s, head_dim %llu, window %llu", sweep->device->name,
+           (unsigned long long)sweep->options->num_heads, sj_number_ending(sweep->options->num_heads),
+           (unsigned long long)sweep->options->head_dim, (unsigned long long)sweep->options->window_size);
   put_text(&p, LEFT, TOP - 30, "start", title);
   put_y_axis(&p);
   put_x_axis(&p);

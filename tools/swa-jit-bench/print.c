@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "json.h"
+#include "number.h"
 #include "table.h"
 
 void bench_print_missing(const bench_sweep *sweep)
@@ -79,11 +80,12 @@ static void print_every(const bench_sweep *sweep)
 void bench_print_tables(const bench_sweep *sweep, const bench_host *host)
 {
   const bench_options *options = sweep->options;
-  printf("%s, %s, %d SMs, driver %d; %llu heads, head_dim %llu, window %llu, %llu slots; median of %llu replays\n",
-         sweep->device->name, sweep->arch, sweep->device->num_sms, sweep->device->driver_version,
-         (unsigned long long)options->num_heads, (unsigned long long)options->head_dim,
-         (unsigned long long)options->window_size, (unsigned long long)options->num_slots,
-         (unsigned long long)options->replays);
+  printf("%s, %s, %d SM%s, driver %d; %llu head%s, head_dim %llu, window %llu, %llu slot%s; median of %llu replay%s\n",
+         sweep->device->name, sweep->arch, sweep->device->num_sms, sj_number_ending((uint64_t)sweep->device->num_sms),
+         sweep->device->driver_version, (unsigned long long)options->num_heads, sj_number_ending(options->num_heads),
+         (unsigned long long)options->head_dim, (unsigned long long)options->window_size,
+         (unsigned long long)options->num_slots, sj_number_ending(options->num_slots),
+         (unsigned long long)options->replays, sj_number_ending(options->replays));
   print_best(sweep);
   if (options->every) {
     print_every(sweep);

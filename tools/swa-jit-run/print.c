@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "json.h"
+#include "number.h"
 
 static const char *origin_name(const swa_jit_kernel_info *info)
 {
@@ -18,9 +19,11 @@ static const char *verdict_name(const run_report *report)
 static void print_problem(const run_report *report)
 {
   const run_problem *problem = report->problem;
-  printf("problem  %u tokens, %u heads, head_dim %u, window_size %u, %llu blocks of %u slots; ", problem->num_tokens,
-         problem->num_heads, problem->config.head_dim, problem->config.window_size,
-         (unsigned long long)problem->num_blocks, problem->block_size);
+  printf("problem  %u token%s, %u head%s, head_dim %u, window_size %u, %llu block%s of %u slot%s; ",
+         problem->num_tokens, sj_number_ending(problem->num_tokens), problem->num_heads,
+         sj_number_ending(problem->num_heads), problem->config.head_dim, problem->config.window_size,
+         (unsigned long long)problem->num_blocks, sj_number_ending(problem->num_blocks), problem->block_size,
+         sj_number_ending(problem->block_size));
   if (problem->seed != 0) {
     printf("generated, seed %llu\n", (unsigned long long)problem->seed);
   } else {
@@ -48,13 +51,18 @@ static void print_times(const run_report *report)
          (unsigned long long)report->options->repeat, bytes * 1e-6, bytes / report->step->device_us * 1e-6);
 }
 
+static void print_unwritten(uint64_t count, const char *name)
+{
+  printf("fault    %llu element%s of %s not written\n", (unsigned long long)count, sj_number_ending(count), name);
+}
+
 static void print_faults(const run_step_result *step)
 {
   if (step->num_unwritten_out != 0) {
-    printf("fault    %llu elements of out were not written\n", (unsigned long long)step->num_unwritten_out);
+    print_unwritten(step->num_unwritten_out, "out");
   }
   if (step->num_unwritten_lse != 0) {
-    printf("fault    %llu elements of LSE were not written\n", (unsigned long long)step->num_unwritten_lse);
+    print_unwritten(step->num_unwritten_lse, "LSE");
   }
   if (step->wrote_past_end) {
     printf("fault    something was written past the end of the results\n");
@@ -104,8 +112,8 @@ void run_print_report(const run_report *report)
     return;
   }
   print_problem(report);
-  printf("on       %s, %d SMs, compute capability %d.%d\n", report->device->name, report->device->num_sms,
-         report->device->major, report->device->minor);
+  printf("on       %s, %d SM%s, compute capability %d.%d\n", report->device->name, report->device->num_sms,
+         sj_number_ending((uint64_t)report->device->num_sms), report->device->major, report->device->minor);
   print_kernel(report);
   print_times(report);
   if (report->verdict != NULL) {

@@ -57,6 +57,9 @@ static int work(warm_plan *plan, const warm_options *options, swa_jit_lib *lib, 
   if (!warm_plan_settle(plan, lib)) {
     return EXIT_SOME_FAILED;
   }
+  if (!options->dry_run) {
+    warm_work_check_store(plan, lib);
+  }
   progress->total = warm_plan_count(plan, WARM_WAITING);
   if (options->dry_run) {
     warm_work_look(plan, lib);

@@ -65,12 +65,14 @@ static const sj_cli_option option_table[] = {
     TEXT(dump_source, "dump-source", "DIR", "write each rendered source to DIR, which is made if missing"),
     TEXT(dump_ptx, "dump-ptx", "DIR", "write each kernel's PTX to DIR, which is made if missing; compiles once more"),
     SWITCH(json, "json", "print JSON instead of the table"),
-    SWITCH(quiet, "quiet", "print only what failed"),
+    SWITCH(quiet, "quiet", "print no table and no progress, only warnings and what failed"),
 };
 
 static const sj_cli_exit exits[] = {
-    {0, "every configuration is in the store, less those that the lists combine and an architecture cannot serve"},
-    {1, "some configuration failed, is a refused line of --from, or all are refused"},
+    {0, "every configuration is in the store, or was looked for with --dry-run, less those that the lists combine and "
+        "an architecture cannot serve"},
+    {1, "some configuration failed, is a refused line of --from, or all are refused; or the store, a folder of a dump, "
+        "standard output or the device of --arch native cannot be used"},
     {2, "the command line or the file of --from is wrong; nothing was compiled"},
 };
 
@@ -79,6 +81,8 @@ static const char *const description[] = {
     "that asks for one finds it there and needs no compiler. No GPU and no driver are needed, unless --arch is native.",
     "What the store holds already is not compiled again. A combination that its architecture cannot serve, for want of "
     "shared memory say, is listed as refused with the reason.",
+    "Whether the store can be written is tried before the first compile. If it cannot, nothing is compiled: what it "
+    "holds is a hit, the rest fails with the reason. --dry-run needs no writing.",
     "Standard output gets a table: configuration, registers of a thread, shared memory of a CTA, spilled bytes of a "
     "thread, compile time, size of the cubin, and whether it was a hit or compiled. Progress, warnings and reasons go "
     "to standard error.",
@@ -95,7 +99,7 @@ static const char *const examples[] = {
 const sj_cli warm_cli = {
     .name = "swa-jit-warm",
     .purpose = "compile sliding-window attention kernels into the cubin store",
-    .date = "December 1, 2026",
+    .date = "December 2, 2026",
     .description = description,
     .examples = examples,
     .options = option_table,

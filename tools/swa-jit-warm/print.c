@@ -6,6 +6,7 @@
 
 #include "json.h"
 #include "memory.h"
+#include "number.h"
 #include "table.h"
 
 static const char *const state_names[] = {"waiting", "hit", "compiled", "missing", "refused", "failed"};
@@ -82,9 +83,9 @@ void warm_print_table(const warm_plan *plan, double seconds)
   }
   sj_table_print(&table, stdout);
   sj_table_finish(&table);
-  printf("%zu configurations: %zu hit, %zu compiled, %zu refused, %zu failed; %.1f s\n", plan->num_jobs,
-         warm_plan_count(plan, WARM_HIT), warm_plan_count(plan, WARM_COMPILED), warm_plan_count(plan, WARM_REFUSED),
-         warm_plan_count(plan, WARM_FAILED), seconds);
+  printf("%zu configuration%s: %zu hit, %zu compiled, %zu refused, %zu failed; %.1f s\n", plan->num_jobs,
+         sj_number_ending(plan->num_jobs), warm_plan_count(plan, WARM_HIT), warm_plan_count(plan, WARM_COMPILED),
+         warm_plan_count(plan, WARM_REFUSED), warm_plan_count(plan, WARM_FAILED), seconds);
 }
 
 void warm_print_dry_table(const warm_plan *plan)
@@ -102,9 +103,9 @@ void warm_print_dry_table(const warm_plan *plan)
   }
   sj_table_print(&table, stdout);
   sj_table_finish(&table);
-  printf("%zu configurations: %zu held, %zu missing, %zu refused, %zu failed; dry run, nothing was compiled\n",
-         plan->num_jobs, warm_plan_count(plan, WARM_HIT), warm_plan_count(plan, WARM_MISSING),
-         warm_plan_count(plan, WARM_REFUSED), warm_plan_count(plan, WARM_FAILED));
+  printf("%zu configuration%s: %zu held, %zu missing, %zu refused, %zu failed; dry run, nothing was compiled\n",
+         plan->num_jobs, sj_number_ending(plan->num_jobs), warm_plan_count(plan, WARM_HIT),
+         warm_plan_count(plan, WARM_MISSING), warm_plan_count(plan, WARM_REFUSED), warm_plan_count(plan, WARM_FAILED));
 }
 
 static void print_json_job(sj_json *json, const warm_job *job)

@@ -85,6 +85,30 @@ static void dump(const warm_crew *crew, warm_job *job)
   }
 }
 
+void warm_work_check_store(warm_plan *plan, swa_jit_lib *lib)
+{
+  swa_jit_status store_status = swa_jit_store_check(lib);
+  if (store_status == SWA_JIT_OK) {
+    return;
+  }
+  char *reason = sj_memory_format("not compiled, as it could not be kept: %s (%s)", swa_jit_message(),
+                                  swa_jit_status_name(store_status));
+  for (size_t i = 0; i < plan->num_jobs; i++) {
+    warm_job *job = &plan->jobs[i];
+    uint32_t held = 0;
+    if (job->state != WARM_WAITING) {
+      continue;
+    }
+    swa_jit_status status = swa_jit_store_has(lib, &job->config, &job->file_name, &held);
+    if (status != SWA_JIT_OK) {
+      fail_status(job, status);
+    } else if (held == 0) {
+      fail(job, sj_memory_copy(reason));
+    }
+  }
+  free(reason);
+}
+
 /* What was compiled must be found again: otherwise warming was in vain, whatever the reason. */
 static void check_kept(const warm_crew *crew, warm_job *job)
 {
