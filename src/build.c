@@ -112,14 +112,14 @@ static void set_cubin(struct swa_jit_kernel *kernel, uint32_t origin, const sj_c
 }
 
 /* The version that a stored entry must be of; 0: any. */
-static swa_jit_status find_wanted_version(swa_jit_lib *lib, uint32_t *version_out)
+static swa_jit_status find_wanted_version(swa_jit_lib *lib, const struct swa_jit_kernel *kernel, uint32_t *version_out)
 {
   const sj_nvrtc_api *nvrtc = NULL;
   *version_out = 0;
   if (!sj_lib_has_flag(lib, SWA_JIT_FLAG_SAME_COMPILER)) {
     return SWA_JIT_OK;
   }
-  swa_jit_status status = sj_lib_open_nvrtc(lib, &nvrtc);
+  swa_jit_status status = sj_lib_open_nvrtc(lib, kernel->arch->min_nvrtc, &nvrtc);
   if (status == SWA_JIT_OK) {
     *version_out = nvrtc->version_code;
   }
@@ -202,8 +202,8 @@ static swa_jit_status open_compiler(swa_jit_lib *lib, const struct swa_jit_kerne
 {
   swa_jit_status status = check_allowed(lib, kernel);
   if (status == SWA_JIT_OK) {
-    status = sj_lib_open_nvrtc(lib, api_out);
-    if (status == SWA_JIT_NO_COMPILER) {
+    status = sj_lib_open_nvrtc(lib, kernel->arch->min_nvrtc, api_out);
+    if (status == SWA_JIT_NO_COMPILER || status == SWA_JIT_UNSUPPORTED) {
       status = sj_fail(status, "%s must be compiled (%s), and there is no compiler: %s", kernel->key.file_name,
                        find_reason(kernel), sj_message());
     }
@@ -227,13 +227,11 @@ static void dump(const swa_jit_lib *lib, const struct swa_jit_kernel *kernel, co
 }
 
 /* One compile of the entry's source, counted, logged and dumped. *compiled_out is to be finished in every case. */
-static swa_jit_status compile(swa_jit_lib *lib, struct swa_jit_kernel *kernel, const sj_nvrtc_api *nvrtc, bool want_ptx,
-                              sj_compiled *compiled_out)
+static swa_jit_status compile(swa_jit_lib *lib, struct swa_jit_kernel *kernel, const sj_nvrtc_api *nvrtc,
+                              sj_compile_ptx ptx, sj_compiled *compiled_out)
 {
   dump(lib, kernel, ".cu", kernel->source, strlen(kernel->source));
-  want_ptx = want_ptx || lib->options.dump_dir != NULL;
-  swa_jit_status status =
-      sj_compile_run(nvrtc, kernel->arch, kernel->source, want_ptx, &lib->options.log, compiled_out);
+  swa_jit_status status = sj_compile_run(nvrtc, kernel->arch, kernel->source, ptx, &lib->options.log, compiled_out);
   dump(lib, kernel, ".log", compiled_out->log, compiled_out->log != NULL ? strlen(compiled_out->log) : 0);
   if (status != SWA_JIT_OK) {
     sj_stats_add(lib->stats.compile_failures, status != SWA_JIT_UNSUPPORTED);
@@ -253,7 +251,8 @@ static swa_jit_status compile(swa_jit_lib *lib, struct swa_jit_kernel *kernel, c
 static swa_jit_status compile_cubin(swa_jit_lib *lib, struct swa_jit_kernel *kernel, const sj_nvrtc_api *nvrtc)
 {
   sj_compiled compiled;
-  swa_jit_status status = compile(lib, kernel, nvrtc, false, &compiled);
+  sj_compile_ptx ptx = lib->options.dump_dir != NULL ? SJ_COMPILE_PTX_WISHED : SJ_COMPILE_PTX_NONE;
+  swa_jit_status status = compile(lib, kernel, nvrtc, ptx, &compiled);
   if (status == SWA_JIT_OK) {
     sj_cubin_view view = {
         .cubin = compiled.cubin,
@@ -318,7 +317,7 @@ static swa_jit_status make_cubin(swa_jit_lib *lib, struct swa_jit_kernel *kernel
   if (atomic_load_explicit(&kernel->has_cubin, memory_order_relaxed)) {
     return SWA_JIT_OK;
   }
-  swa_jit_status status = find_wanted_version(lib, &version);
+  swa_jit_status status = find_wanted_version(lib, kernel, &version);
   if (status == SWA_JIT_OK) {
     status = find_stored(lib, kernel, version, &found);
   }
@@ -498,7 +497,7 @@ static swa_jit_status make_ptx(swa_jit_lib *lib, struct swa_jit_kernel *kernel)
   if (status != SWA_JIT_OK) {
     return status;
   }
-  status = compile(lib, kernel, nvrtc, true, &compiled);
+  status = compile(lib, kernel, nvrtc, SJ_COMPILE_PTX_NEEDED, &compiled);
   if (status == SWA_JIT_OK) {
     kernel->ptx = compiled.ptx;
     compiled.ptx = NULL;
@@ -535,7 +534,7 @@ swa_jit_status sj_build_is_stored(swa_jit_lib *lib, const swa_jit_config *config
   sj_message_keep(&kept);
   swa_jit_status status = sj_build_describe(lib, config, &kernel);
   if (status == SWA_JIT_OK) {
-    status = find_wanted_version(lib, &version);
+    status = find_wanted_version(lib, kernel, &version);
   }
   if (status != SWA_JIT_OK) {
     return status;

@@ -306,8 +306,24 @@ static int compile_program(const sj_nvrtc_api *api, const sj_arch *arch, sj_nvrt
   return api->compile_program(program, (int)count, options);
 }
 
+static swa_jit_status fetch_ptx(const sj_nvrtc_api *api, sj_nvrtc_program program, sj_compile_ptx ptx,
+                                const sj_log *log, sj_compiled *compiled)
+{
+  size_t count = 0;
+  if (ptx == SJ_COMPILE_PTX_NONE) {
+    return SWA_JIT_OK;
+  }
+  swa_jit_status status = fetch(api, program, "nvrtcGetPTX", api->get_ptx_size, api->get_ptx, &compiled->ptx, &count);
+  if (status != SWA_JIT_OK && ptx == SJ_COMPILE_PTX_WISHED) {
+    sj_log_line(log, SWA_JIT_LOG_WARN, "the PTX could not be dumped, and the kernel is used without: %s", sj_message());
+    return SWA_JIT_OK;
+  }
+  return status;
+}
+
 static swa_jit_status run_program(const sj_nvrtc_api *api, const sj_arch *arch, const char *source,
-                                  sj_nvrtc_program program, bool want_ptx, const sj_log *log, sj_compiled *compiled)
+                                  sj_nvrtc_program program, sj_compile_ptx ptx, const sj_log *log,
+                                  sj_compiled *compiled)
 {
   uint64_t start = sj_os_now_ns();
   int result = compile_program(api, arch, program);
@@ -326,15 +342,14 @@ static swa_jit_status run_program(const sj_nvrtc_api *api, const sj_arch *arch, 
   swa_jit_status status =
       fetch(api, program, "nvrtcGetCUBIN", api->get_cubin_size, api->get_cubin, &cubin, &compiled->cubin_bytes);
   compiled->cubin = cubin;
-  if (status == SWA_JIT_OK && want_ptx) {
-    size_t ptx_bytes = 0;
-    status = fetch(api, program, "nvrtcGetPTX", api->get_ptx_size, api->get_ptx, &compiled->ptx, &ptx_bytes);
+  if (status == SWA_JIT_OK) {
+    status = fetch_ptx(api, program, ptx, log, compiled);
   }
   read_report(compiled->log, compiled);
   return status;
 }
 
-swa_jit_status sj_compile_run(const sj_nvrtc_api *api, const sj_arch *arch, const char *source, bool want_ptx,
+swa_jit_status sj_compile_run(const sj_nvrtc_api *api, const sj_arch *arch, const char *source, sj_compile_ptx ptx,
                               const sj_log *log, sj_compiled *compiled_out)
 {
   *compiled_out = (sj_compiled){.nvrtc_version = api->version_code};
@@ -347,7 +362,7 @@ swa_jit_status sj_compile_run(const sj_nvrtc_api *api, const sj_arch *arch, cons
   if (result != NVRTC_SUCCESS) {
     return fail_call(api, "nvrtcCreateProgram", result, "");
   }
-  status = run_program(api, arch, source, program, want_ptx, log, compiled_out);
+  status = run_program(api, arch, source, program, ptx, log, compiled_out);
   api->destroy_program(&program);
   return status;
 }

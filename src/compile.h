@@ -8,10 +8,16 @@
 
 #define SJ_MAX_COMPILE_OPTIONS 12
 
+typedef enum sj_compile_ptx {
+  SJ_COMPILE_PTX_NONE,
+  SJ_COMPILE_PTX_WISHED, /* for a dump: without it the compile succeeds, with a warning in the log */
+  SJ_COMPILE_PTX_NEEDED  /* without it the compile fails */
+} sj_compile_ptx;
+
 typedef struct sj_compiled {
   void *cubin; /* malloc'd */
   size_t cubin_bytes;
-  char *ptx; /* malloc'd, zero-terminated; NULL unless asked for */
+  char *ptx; /* malloc'd, zero-terminated; NULL unless asked for and had */
   char *log; /* malloc'd, zero-terminated, "" if the compiler said nothing; set after a failed compile too */
   uint32_t num_registers, spill_store_bytes, spill_load_bytes; /* from ptxas's report in the log */
   uint32_t nvrtc_version;
@@ -25,7 +31,7 @@ unsigned sj_compile_options(const sj_arch *arch, char storage[64], const char *o
  * the source wrong, with its lines (the numbered source around the first goes to log); NO_COMPILER when the compiler
  * itself is broken (its own files, its environment): another attempt may succeed; OUT_OF_MEMORY. *compiled_out is to be
  * finished in every case. */
-swa_jit_status sj_compile_run(const sj_nvrtc_api *api, const sj_arch *arch, const char *source, bool want_ptx,
+swa_jit_status sj_compile_run(const sj_nvrtc_api *api, const sj_arch *arch, const char *source, sj_compile_ptx ptx,
                               const sj_log *log, sj_compiled *compiled_out);
 void sj_compiled_finish(sj_compiled *compiled);
 

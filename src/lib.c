@@ -89,8 +89,11 @@ void sj_lib_close(swa_jit_lib *lib)
   if (lib->has_cuda) {
     sj_cuda_api_close(&lib->cuda);
   }
-  if (lib->has_nvrtc) {
-    sj_nvrtc_api_close(&lib->nvrtc);
+  while (lib->nvrtc != NULL) {
+    sj_opened_nvrtc *next = lib->nvrtc->next;
+    sj_nvrtc_api_close(&lib->nvrtc->api);
+    free(lib->nvrtc);
+    lib->nvrtc = next;
   }
   if (lib->store.dir_fd >= 0) {
     sj_store_close(&lib->store);
@@ -100,18 +103,38 @@ void sj_lib_close(swa_jit_lib *lib)
   free(lib);
 }
 
-swa_jit_status sj_lib_open_nvrtc(swa_jit_lib *lib, const sj_nvrtc_api **api_out)
+static swa_jit_status add_nvrtc(const sj_options *options, uint32_t min_version, sj_opened_nvrtc **added_out)
 {
-  swa_jit_status status = SWA_JIT_OK;
-  if (!atomic_load_explicit(&lib->has_nvrtc, memory_order_acquire)) {
-    pthread_mutex_lock(&lib->vendor_mutex);
-    if (!lib->has_nvrtc) {
-      status = sj_nvrtc_api_open(lib->options.nvrtc_path, lib->options.virtual_env, &lib->options.log, &lib->nvrtc);
-      atomic_store_explicit(&lib->has_nvrtc, status == SWA_JIT_OK, memory_order_release);
-    }
-    pthread_mutex_unlock(&lib->vendor_mutex);
+  sj_opened_nvrtc *added = calloc(1, sizeof *added);
+  if (added == NULL) {
+    return sj_fail_memory();
   }
-  *api_out = &lib->nvrtc;
+  swa_jit_status status =
+      sj_nvrtc_api_open(options->nvrtc_path, options->virtual_env, min_version, &options->log, &added->api);
+  if (status != SWA_JIT_OK) {
+    free(added);
+    return status;
+  }
+  *added_out = added;
+  return SWA_JIT_OK;
+}
+
+swa_jit_status sj_lib_open_nvrtc(swa_jit_lib *lib, uint32_t min_version, const sj_nvrtc_api **api_out)
+{
+  const bool is_named = lib->options.nvrtc_path != NULL;
+  swa_jit_status status = SWA_JIT_OK;
+  pthread_mutex_lock(&lib->vendor_mutex);
+  sj_opened_nvrtc **place = &lib->nvrtc;
+  while (*place != NULL && !is_named && (*place)->api.version_code < min_version) {
+    place = &(*place)->next;
+  }
+  if (*place == NULL) {
+    status = add_nvrtc(&lib->options, min_version, place);
+  }
+  if (status == SWA_JIT_OK) {
+    *api_out = &(*place)->api;
+  }
+  pthread_mutex_unlock(&lib->vendor_mutex);
   return status;
 }
 

@@ -7,6 +7,11 @@
 #include "nvrtc_api.h"
 #include "options.h"
 
+typedef struct sj_opened_nvrtc {
+  sj_nvrtc_api api;
+  struct sj_opened_nvrtc *next; /* opened later, as api was too old for an architecture */
+} sj_opened_nvrtc;
+
 struct swa_jit_lib {
   sj_options options;
   const sj_os *os;
@@ -14,9 +19,9 @@ struct swa_jit_lib {
   sj_store store;
   swa_jit_status store_status; /* why there is no store although a folder was wanted; OK otherwise */
   sj_kernel_table *table;
-  pthread_mutex_t vendor_mutex; /* opening libnvrtc and libcuda, once each */
-  _Atomic int has_nvrtc, has_cuda;
-  sj_nvrtc_api nvrtc;
+  pthread_mutex_t vendor_mutex; /* opening libnvrtc and libcuda */
+  sj_opened_nvrtc *nvrtc;       /* under vendor_mutex; nodes stay until close, so that threads may go on using one */
+  _Atomic int has_cuda;
   sj_cuda_api cuda;
 };
 
@@ -30,8 +35,10 @@ swa_jit_status sj_lib_check_store(swa_jit_lib *lib);
 
 bool sj_lib_has_flag(const swa_jit_lib *lib, uint32_t flag);
 
-/* libnvrtc and libcuda, opened on first need and kept. A failure is not remembered: the next call tries again. */
-swa_jit_status sj_lib_open_nvrtc(swa_jit_lib *lib, const sj_nvrtc_api **api_out);
+/* libnvrtc and libcuda, opened on first need and kept. A failure is not remembered: the next call tries again.
+ * min_version: as of sj_nvrtc_api_open. The first opened that is new enough, always the same one for a min_version;
+ * the one that the options name, whatever its version. Returns: as sj_nvrtc_api_open; OUT_OF_MEMORY. */
+swa_jit_status sj_lib_open_nvrtc(swa_jit_lib *lib, uint32_t min_version, const sj_nvrtc_api **api_out);
 swa_jit_status sj_lib_open_cuda(swa_jit_lib *lib, const sj_cuda_api **api_out);
 
 #endif

@@ -14,6 +14,7 @@ enum { NVRTC_SUCCESS = 0 };
 /* Newest first. */
 static const char *const sonames[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
 enum { NUM_SONAMES = sizeof sonames / sizeof sonames[0] };
+#define OLDEST_VERSION 12000u /* that one of them has */
 
 /* Where Python keeps packages: PREFIX/lib/python3*, in site-packages or, on Debian, dist-packages. */
 static const char *const python_prefixes[] = {"/usr/local", "/usr", "/opt/conda"};
@@ -63,21 +64,6 @@ static void find_path(sj_nvrtc_api *api, const char *asked)
   snprintf(api->path, sizeof api->path, "%s", path);
 }
 
-/* NVRTC opens its builtins library by bare name at its first compile and does not look beside itself. Once the file is
- * loaded by its full path, the loader answers the bare name with it. Where it is not beside libnvrtc the loader's own
- * search may still find it, so that a failure here is no error. */
-static void open_builtins(sj_nvrtc_api *api, int major, int minor)
-{
-  const char *slash = strrchr(api->path, '/');
-  char path[sizeof api->path + 64];
-  if (slash == NULL) {
-    return;
-  }
-  int folder_length = (int)(slash - api->path);
-  snprintf(path, sizeof path, "%.*s/libnvrtc-builtins.so.%d.%d", folder_length, api->path, major, minor);
-  api->builtins_library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-}
-
 /* Takes over library. On failure reason says why, and library is closed. */
 static bool use_library(void *library, const char *name, sj_nvrtc_api *api_out, char *reason, size_t reason_size)
 {
@@ -98,22 +84,79 @@ static bool use_library(void *library, const char *name, sj_nvrtc_api *api_out, 
   }
   api.version_code = (uint32_t)(major * 1000 + minor * 10);
   find_path(&api, name);
-  open_builtins(&api, major, minor);
   *api_out = api;
   return true;
 }
 
-/* RTLD_NODELETE: NVRTC may keep data that is freed when a thread which compiled ends; that code must still be there. */
-static bool open_file(const char *name, int flags, sj_nvrtc_api *api_out, char *reason, size_t reason_size)
+static bool open_file(const char *name, sj_nvrtc_api *api_out, char *reason, size_t reason_size)
 {
-  void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | flags);
+  void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) {
     const char *error = dlerror();
     snprintf(reason, reason_size, "%.400s: %.600s", name,
-             error != NULL ? sj_text_behind(error, name) : "not loaded in this process");
+             error != NULL ? sj_text_behind(error, name) : "it cannot be opened");
     return false;
   }
   return use_library(library, name, api_out, reason, reason_size);
+}
+
+/* NVRTC opens its builtins library by bare name at its first compile and does not look beside itself. Once the file is
+ * loaded by its full path, the loader answers the bare name with it. Where it is not beside libnvrtc the loader's own
+ * search may still find it, so that a failure here is no error. */
+static void open_builtins(sj_nvrtc_api *api)
+{
+  const char *slash = strrchr(api->path, '/');
+  char path[sizeof api->path + 64];
+  if (slash == NULL) {
+    return;
+  }
+  int folder_length = (int)(slash - api->path);
+  snprintf(path, sizeof path, "%.*s/libnvrtc-builtins.so.%u.%u", folder_length, api->path, api->version_code / 1000,
+           api->version_code % 1000 / 10);
+  api->builtins_library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+}
+
+/* RTLD_NODELETE: NVRTC may keep data that is freed when a thread which compiled ends; that code must still be there.
+ * Only the copy that is taken gets it: one that was passed over leaves the process again. */
+static void keep(sj_nvrtc_api *api, const char *name)
+{
+  void *again = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (again != NULL) {
+    dlclose(again);
+  }
+  open_builtins(api);
+}
+
+/* One copy can stand at several places: a link beside its folder, a plain name for what is loaded. */
+static void pass_over(sj_nvrtc_search *search, const char *reason)
+{
+  char line[1200];
+  snprintf(line, sizeof line, "%s\n", reason);
+  if (search->tried.data == NULL || strstr(search->tried.data, line) == NULL) {
+    sj_log_line(search->log, SWA_JIT_LOG_DEBUG, "nvrtc: passed over %s", reason);
+    sj_text_add(&search->tried, line);
+  }
+}
+
+static bool try_file(const char *name, sj_nvrtc_search *search, sj_nvrtc_api *api_out)
+{
+  sj_nvrtc_api api = {0};
+  char reason[1024];
+  if (!open_file(name, &api, reason, sizeof reason)) {
+    pass_over(search, reason);
+    return false;
+  }
+  if (api.version_code < search->min_version) {
+    snprintf(reason, sizeof reason, "%s: version %u.%u is too old", api.path, api.version_code / 1000,
+             api.version_code % 1000 / 10);
+    search->found_old = true;
+    sj_nvrtc_api_close(&api);
+    pass_over(search, reason);
+    return false;
+  }
+  keep(&api, name);
+  *api_out = api;
+  return true;
 }
 
 /* A folder's name may hold what glob(3) takes for a pattern. */
@@ -159,98 +202,99 @@ static int compare_newest_first(const void *a, const void *b)
   return strverscmp(*(char *const *)b, *(char *const *)a);
 }
 
-static bool open_pattern(const char *pattern, const sj_log *log, sj_text *tried, sj_nvrtc_api *api_out)
+static bool try_pattern(const char *pattern, sj_nvrtc_search *search, sj_nvrtc_api *api_out)
 {
   glob_t matches = {0};
-  char reason[1024];
   bool is_open = false;
   if (glob(pattern, GLOB_NOSORT, NULL, &matches) != 0) {
-    sj_text_add_format(tried, "%s: no such file\n", pattern);
+    sj_text_add_format(&search->tried, "%s: no such file\n", pattern);
     globfree(&matches);
     return false;
   }
   qsort(matches.gl_pathv, matches.gl_pathc, sizeof matches.gl_pathv[0], compare_newest_first);
   for (size_t i = 0; i < matches.gl_pathc && !is_open; i++) {
-    is_open = open_file(matches.gl_pathv[i], 0, api_out, reason, sizeof reason);
-    if (!is_open) {
-      sj_log_line(log, SWA_JIT_LOG_DEBUG, "nvrtc: passed over %s", reason);
-      sj_text_add_format(tried, "%s\n", reason);
-    }
+    is_open = try_file(matches.gl_pathv[i], search, api_out);
   }
   globfree(&matches);
   return is_open;
 }
 
-bool sj_nvrtc_api_open_place(const char *places, const sj_log *log, sj_text *tried, sj_nvrtc_api *api_out)
+bool sj_nvrtc_api_open_place(const char *places, sj_nvrtc_search *search, sj_nvrtc_api *api_out)
 {
-  for (const char *line = places; *line != '\0';) {
+  bool is_open = false;
+  for (const char *line = places; *line != '\0' && !is_open;) {
     char place[1024];
-    char reason[1024];
     size_t length = strcspn(line, "\n");
     snprintf(place, sizeof place, "%.*s", (int)(length < sizeof place ? length : sizeof place - 1), line);
     line += length + (line[length] == '\n');
-    if (strchr(place, '/') != NULL) {
-      if (open_pattern(place, log, tried, api_out)) {
-        return true;
-      }
-    } else if (open_file(place, 0, api_out, reason, sizeof reason)) {
-      return true;
-    } else {
-      sj_text_add_format(tried, "%s\n", reason);
-    }
+    is_open = strchr(place, '/') != NULL ? try_pattern(place, search, api_out) : try_file(place, search, api_out);
   }
-  return false;
+  return is_open;
 }
 
 /* A copy that the program already uses comes first: two compilers in one process would only cost memory. */
-static bool open_loaded(sj_nvrtc_api *api_out)
+static bool open_loaded(sj_nvrtc_search *search, sj_nvrtc_api *api_out)
 {
-  char reason[1024];
-  for (unsigned i = 0; i < NUM_SONAMES; i++) {
-    if (open_file(sonames[i], RTLD_NOLOAD, api_out, reason, sizeof reason)) {
-      return true;
+  bool is_open = false;
+  for (unsigned i = 0; i < NUM_SONAMES && !is_open; i++) {
+    void *library = dlopen(sonames[i], RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (library != NULL) {
+      is_open = try_file(sonames[i], search, api_out);
+      dlclose(library);
     }
   }
-  return false;
+  return is_open;
 }
 
-static swa_jit_status search(const char *virtual_env, const sj_log *log, sj_nvrtc_api *api_out)
+static swa_jit_status fail_search(const sj_nvrtc_search *search)
 {
+  uint32_t needed = search->min_version > OLDEST_VERSION ? search->min_version : OLDEST_VERSION;
+  return sj_fail(search->found_old ? SWA_JIT_UNSUPPORTED : SWA_JIT_NO_COMPILER,
+                 "libnvrtc %u.%u or newer was not found: install NVRTC, or name the file with nvrtc_path or "
+                 "SWA_JIT_NVRTC. Tried:\n%s",
+                 needed / 1000, needed % 1000 / 10, search->tried.data != NULL ? search->tried.data : "");
+}
+
+static swa_jit_status open_found(const char *virtual_env, uint32_t min_version, const sj_log *log,
+                                 sj_nvrtc_api *api_out)
+{
+  sj_nvrtc_search search = {.min_version = min_version, .log = log};
   sj_text places = {0};
-  sj_text tried = {0};
   swa_jit_status status = SWA_JIT_OK;
-  if (open_loaded(api_out)) {
-    return SWA_JIT_OK;
-  }
-  sj_nvrtc_add_places(virtual_env, &places);
-  if (places.failed) {
-    status = sj_fail_memory();
-  } else if (!sj_nvrtc_api_open_place(places.data, log, &tried, api_out)) {
-    status = sj_fail(SWA_JIT_NO_COMPILER,
-                     "libnvrtc of CUDA 12 or 13 was not found: install NVRTC, or name the file with nvrtc_path or "
-                     "SWA_JIT_NVRTC. Tried:\n%s",
-                     tried.data != NULL ? tried.data : "");
+  if (!open_loaded(&search, api_out)) {
+    sj_nvrtc_add_places(virtual_env, &places);
+    if (places.failed) {
+      status = sj_fail_memory();
+    } else if (!sj_nvrtc_api_open_place(places.data, &search, api_out)) {
+      status = fail_search(&search);
+    }
   }
   sj_text_finish(&places);
-  sj_text_finish(&tried);
+  sj_text_finish(&search.tried);
   return status;
 }
 
-swa_jit_status sj_nvrtc_api_open(const char *path, const char *virtual_env, const sj_log *log, sj_nvrtc_api *api_out)
+static swa_jit_status open_explicit(const char *path, sj_nvrtc_api *api_out)
 {
   char reason[1024];
-  sj_nvrtc_api api = {0};
-  if (path == NULL) {
-    swa_jit_status status = search(virtual_env, log, &api);
-    if (status != SWA_JIT_OK) {
-      return status;
-    }
-  } else if (!open_file(path, 0, &api, reason, sizeof reason)) {
+  if (!open_file(path, api_out, reason, sizeof reason)) {
     return sj_fail(
         SWA_JIT_NO_COMPILER,
         "the libnvrtc that nvrtc_path or SWA_JIT_NVRTC names cannot be used: %s. No other is tried: correct the "
         "path, or leave it out for a search",
         reason);
+  }
+  keep(api_out, path);
+  return SWA_JIT_OK;
+}
+
+swa_jit_status sj_nvrtc_api_open(const char *path, const char *virtual_env, uint32_t min_version, const sj_log *log,
+                                 sj_nvrtc_api *api_out)
+{
+  sj_nvrtc_api api = {0};
+  swa_jit_status status = path != NULL ? open_explicit(path, &api) : open_found(virtual_env, min_version, log, &api);
+  if (status != SWA_JIT_OK) {
+    return status;
   }
   sj_log_line(log, SWA_JIT_LOG_DEBUG, "nvrtc: %s, version %u.%u, builtins %s", api.path, api.version_code / 1000,
               api.version_code % 1000 / 10, api.builtins_library != NULL ? "beside it" : "left to the loader");

@@ -4,6 +4,7 @@
 #ifndef SJ_NVRTC_API_H
 #define SJ_NVRTC_API_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "log.h"
@@ -33,10 +34,13 @@ typedef struct sj_nvrtc_api {
   uint32_t version_code;  /* major * 1000 + minor * 10 */
 } sj_nvrtc_api;
 
-/* path: the explicit option (then no other candidate is tried), or NULL for the search: an already loaded copy, then
- * the places of sj_nvrtc_add_places. A copy that cannot be used is passed over in a search and is an error when
- * explicit. NO_COMPILER with the list of what was tried and why each failed, or the symbol that is missing. */
-swa_jit_status sj_nvrtc_api_open(const char *path, const char *virtual_env, const sj_log *log, sj_nvrtc_api *api_out);
+/* path: the explicit option (then no other candidate is tried, and its version is the caller's affair), or NULL for the
+ * search: an already loaded copy, then the places of sj_nvrtc_add_places. A copy that cannot be used is passed over in
+ * a search and is an error when explicit; one older than min_version (as version_code; 0: any) is passed over, too.
+ * UNSUPPORTED when only older ones were found, else NO_COMPILER; with the version needed, and what was tried with its
+ * version or why it failed. */
+swa_jit_status sj_nvrtc_api_open(const char *path, const char *virtual_env, uint32_t min_version, const sj_log *log,
+                                 sj_nvrtc_api *api_out);
 void sj_nvrtc_api_close(sj_nvrtc_api *api);
 
 /* The places of the search, one a line, in order: plain sonames (newest CUDA first), toolkit folders
@@ -44,7 +48,14 @@ void sj_nvrtc_api_close(sj_nvrtc_api *api);
  * the usual prefixes. A place with a slash is a glob(3) pattern; the newest of what it matches comes first. */
 void sj_nvrtc_add_places(const char *virtual_env, sj_text *places);
 
-/* The first usable copy of places. What failed is added to tried, one a line. false: none. */
-bool sj_nvrtc_api_open_place(const char *places, const sj_log *log, sj_text *tried, sj_nvrtc_api *api_out);
+typedef struct sj_nvrtc_search {
+  uint32_t min_version;
+  const sj_log *log;
+  sj_text tried;  /* what was passed over and why, one a line, each copy once */
+  bool found_old; /* a copy was passed over for its version only */
+} sj_nvrtc_search;
+
+/* The first usable copy of places. false: none. */
+bool sj_nvrtc_api_open_place(const char *places, sj_nvrtc_search *search, sj_nvrtc_api *api_out);
 
 #endif

@@ -38,8 +38,6 @@ const char *sj_status_name(swa_jit_status status)
     return "SWA_JIT_CUDA_ERROR";
   case SWA_JIT_STORE_ERROR:
     return "SWA_JIT_STORE_ERROR";
-  case SWA_JIT_IO_ERROR:
-    return "SWA_JIT_IO_ERROR";
   }
   return "unknown status";
 }

@@ -62,8 +62,7 @@ typedef enum swa_jit_status {
   SWA_JIT_NO_COMPILER = 8,    /* no entry in the store, and libnvrtc is missing or broken, or compiling is off */
   SWA_JIT_COMPILE_FAILED = 9, /* NVRTC refused the source: the message carries its lines */
   SWA_JIT_CUDA_ERROR = 10,    /* a driver call failed: the message names the call and the driver's reason */
-  SWA_JIT_STORE_ERROR = 11,   /* the cubin store cannot be used as asked */
-  SWA_JIT_IO_ERROR = 12       /* a file outside the store could not be read or written */
+  SWA_JIT_STORE_ERROR = 11    /* the cubin store cannot be used as asked */
 } swa_jit_status;
 
 /* The name of a status, e.g. "SWA_JIT_INVALID"; "unknown status" for a number that is none.
@@ -91,11 +90,13 @@ typedef void (*swa_jit_log_fn)(void *log_data, uint32_t level, const char *line)
 
 /* ---- 4. Options ------------------------------------------------------------------------------------------
  * Precedence: a non-NULL field, else its environment variable (not in a set-user-id program), else the default.
+ * The search for libnvrtc takes a copy that the process has loaded, else the first on the disk; one too old for a
+ * configuration's architecture is passed over, so that two architectures may be compiled by two versions.
  */
 enum {
   SWA_JIT_FLAG_NO_COMPILE = 1u,    /* never compile: what is not stored is SWA_JIT_NO_COMPILER. SWA_JIT_NO_COMPILE=1 */
   SWA_JIT_FLAG_READ_ONLY = 2u,     /* never write to the store. SWA_JIT_READ_ONLY=1 */
-  SWA_JIT_FLAG_SAME_COMPILER = 4u, /* a stored entry counts only if this NVRTC's version made it */
+  SWA_JIT_FLAG_SAME_COMPILER = 4u, /* a stored entry counts only if the version of the NVRTC found here made it */
   SWA_JIT_FLAG_NO_STORE = 8u       /* no disk: memory only */
 };
 
@@ -279,8 +280,8 @@ SWA_JIT_API swa_jit_status swa_jit_ptx(swa_jit_lib *lib, const swa_jit_config *c
 SWA_JIT_API swa_jit_status swa_jit_log_text(swa_jit_lib *lib, const swa_jit_config *config, const char **log_text_out);
 
 /* The name of the store's entry of a configuration, and whether the store holds it whole and valid (1) or not (0).
- * Returns: as swa_jit_source; with SWA_JIT_FLAG_SAME_COMPILER also NO_COMPILER. Ownership: the library's.
- * Thread-safety: any thread. */
+ * Returns: as swa_jit_source; with SWA_JIT_FLAG_SAME_COMPILER also NO_COMPILER, and UNSUPPORTED when NVRTC is too
+ * old. Ownership: the library's. Thread-safety: any thread. */
 SWA_JIT_API swa_jit_status swa_jit_store_has(swa_jit_lib *lib, const swa_jit_config *config, const char **file_name_out,
                                              uint32_t *held_out);
 

@@ -51,7 +51,7 @@ int main(void)
   };
   static sj_nvrtc_api api;
 
-  if (sj_nvrtc_api_open(getenv("SWA_JIT_NVRTC"), NULL, NULL, &api) != SWA_JIT_OK) {
+  if (sj_nvrtc_api_open(getenv("SWA_JIT_NVRTC"), NULL, 0, NULL, &api) != SWA_JIT_OK) {
     printf("skipped: %s\n", sj_message());
     return SJ_TEST_SKIPPED;
   }

@@ -104,8 +104,8 @@ FAULTS = [
     ),
     (
         check_public.check,
-        replace(HEADER, "SWA_JIT_IO_ERROR = 12", "SWA_JIT_IO_ERROR = 12, SWA_JIT_BAD = 13"),
-        "SWA_JIT_BAD = 13 is not in the list",
+        replace(HEADER, "SWA_JIT_STORE_ERROR = 11", "SWA_JIT_STORE_ERROR = 11, SWA_JIT_BAD = 12"),
+        "SWA_JIT_BAD = 12 is not in the list",
     ),
     (
         check_public.check,

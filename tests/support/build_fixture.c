@@ -55,8 +55,11 @@ void build_fixture_close(build_fixture *fixture)
 
 void build_fixture_fake(build_fixture *fixture, fake_nvrtc_plan plan)
 {
-  fixture->lib->nvrtc = fake_nvrtc_start(plan);
-  fixture->lib->has_nvrtc = 1;
+  if (fixture->lib->nvrtc == NULL) {
+    fixture->lib->nvrtc = calloc(1, sizeof *fixture->lib->nvrtc);
+    assert_non_null(fixture->lib->nvrtc);
+  }
+  fixture->lib->nvrtc->api = fake_nvrtc_start(plan);
 }
 
 void build_fixture_empty_store(build_fixture *fixture)

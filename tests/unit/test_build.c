@@ -115,7 +115,7 @@ static void cubin_stored_is_a_hit_without_a_compiler(void **state)
   assert_null(kernel->log_text);
   assert_int_equal(fixture.lib->stats.store_hits, 1);
   assert_int_equal(fixture.lib->stats.compiles, 0);
-  assert_int_equal(fixture.lib->has_nvrtc, 0);
+  assert_null(fixture.lib->nvrtc);
   build_fixture_close(&fixture);
 }
 
@@ -410,6 +410,30 @@ static void cubin_failed_compile_leaves_source_and_log_in_the_dump_folder(void *
   build_fixture_close(&fixture);
 }
 
+static void cubin_ptx_not_had_is_a_warning_and_the_other_dumps_stand(void **state)
+{
+  build_fixture fixture;
+  struct swa_jit_kernel *kernel = NULL;
+  char *dump_dir = temp_dir_join(*state, "dump");
+  assert_int_equal(mkdir(dump_dir, 0700), 0);
+  build_fixture_open_in(&fixture, *state, 0, NULL, &(swa_jit_options){.dump_dir = dump_dir});
+  build_fixture_fake(&fixture, (fake_nvrtc_plan){.call = FAKE_NVRTC_GET_PTX, .nth = 1, .result = 11});
+  sj_fail(SWA_JIT_INVALID, "before");
+  assert_int_equal(sj_build_cubin(fixture.lib, &fixture.config, &kernel), SWA_JIT_OK);
+  assert_string_equal(sj_message(), "before");
+  assert_true(fake_nvrtc_has_failed());
+  assert_int_equal(capture_log_count(&fixture.log, SWA_JIT_LOG_WARN), 1);
+  assert_int_equal(temp_dir_count(dump_dir, ""), 3);
+  assert_int_equal(temp_dir_count(dump_dir, ".ptx"), 0);
+  assert_int_equal(fixture.lib->stats.compiles, 1);
+  assert_int_equal(fixture.lib->stats.compile_failures, 0);
+  assert_int_equal(fixture.lib->stats.store_writes, 1);
+  assert_int_equal(sj_build_ptx(fixture.lib, &fixture.config, &kernel), SWA_JIT_OK); /* compiled afresh */
+  assert_string_equal(kernel->ptx, FAKE_NVRTC_PTX);
+  free(dump_dir);
+  build_fixture_close(&fixture);
+}
+
 static void cubin_missing_dump_folder_is_warnings_only(void **state)
 {
   build_fixture fixture;
@@ -471,6 +495,18 @@ static void ptx_is_compiled_once_and_needs_a_compiler(void **state)
   build_fixture_close(&fixture);
 }
 
+static void ptx_asked_for_and_not_had_is_an_error_also_with_a_dump_folder(void **state)
+{
+  build_fixture fixture;
+  struct swa_jit_kernel *kernel = NULL;
+  build_fixture_open_in(&fixture, *state, 0, NULL, &(swa_jit_options){.dump_dir = *state});
+  build_fixture_fake(&fixture, (fake_nvrtc_plan){.call = FAKE_NVRTC_GET_PTX_SIZE, .nth = 1, .result = 11});
+  assert_int_equal(sj_build_ptx(fixture.lib, &fixture.config, &kernel), SWA_JIT_NO_COMPILER);
+  assert_non_null(strstr(sj_message(), "nvrtcGetPTX failed with 11"));
+  assert_null(kernel);
+  build_fixture_close(&fixture);
+}
+
 static void is_stored_before_and_after_a_compile_is_told(void **state)
 {
   build_fixture fixture;
@@ -513,9 +549,11 @@ int main(void)
       TEST(cubin_same_compiler_without_compiler_is_no_compiler),
       TEST(cubin_dump_folder_gets_source_log_ptx_and_cubin),
       TEST(cubin_failed_compile_leaves_source_and_log_in_the_dump_folder),
+      TEST(cubin_ptx_not_had_is_a_warning_and_the_other_dumps_stand),
       TEST(cubin_missing_dump_folder_is_warnings_only),
       TEST(cubin_asked_for_is_recorded_once),
       TEST(ptx_is_compiled_once_and_needs_a_compiler),
+      TEST(ptx_asked_for_and_not_had_is_an_error_also_with_a_dump_folder),
       TEST(is_stored_before_and_after_a_compile_is_told),
   };
   return SJ_TEST_RUN(tests);

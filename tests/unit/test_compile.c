@@ -47,7 +47,7 @@ static void run_good_source_gives_cubin_log_and_figures(void **state)
   sj_compiled compiled;
   size_t cubin_bytes = 0;
   const void *cubin = fake_nvrtc_cubin(&cubin_bytes);
-  assert_int_equal(sj_compile_run(&api, arch_100a(), source, false, NULL, &compiled), SWA_JIT_OK);
+  assert_int_equal(sj_compile_run(&api, arch_100a(), source, SJ_COMPILE_PTX_NONE, NULL, &compiled), SWA_JIT_OK);
   assert_int_equal(compiled.cubin_bytes, cubin_bytes);
   assert_memory_equal(compiled.cubin, cubin, cubin_bytes);
   assert_int_equal(compiled.num_registers, FAKE_NVRTC_REGISTERS);
@@ -66,9 +66,32 @@ static void run_ptx_wanted_gives_ptx(void **state)
   (void)state;
   sj_nvrtc_api api = fake_nvrtc_start((fake_nvrtc_plan){0});
   sj_compiled compiled;
-  assert_int_equal(sj_compile_run(&api, arch_100a(), source, true, NULL, &compiled), SWA_JIT_OK);
+  assert_int_equal(sj_compile_run(&api, arch_100a(), source, SJ_COMPILE_PTX_NEEDED, NULL, &compiled), SWA_JIT_OK);
   assert_string_equal(compiled.ptx, FAKE_NVRTC_PTX);
   sj_compiled_finish(&compiled);
+}
+
+static void run_ptx_wished_and_not_had_is_a_warning(void **state)
+{
+  (void)state;
+  static const fake_nvrtc_call calls[] = {FAKE_NVRTC_GET_PTX_SIZE, FAKE_NVRTC_GET_PTX};
+  for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+    sj_nvrtc_api api = fake_nvrtc_start((fake_nvrtc_plan){.call = calls[i], .nth = 1, .result = 11});
+    sj_compiled compiled;
+    capture_log capture;
+    capture_log_init(&capture, SWA_JIT_LOG_DEBUG);
+    assert_int_equal(sj_compile_run(&api, arch_100a(), source, SJ_COMPILE_PTX_WISHED, &capture.log, &compiled),
+                     SWA_JIT_OK);
+    assert_true(fake_nvrtc_has_failed());
+    assert_non_null(compiled.cubin);
+    assert_null(compiled.ptx);
+    assert_int_equal(compiled.num_registers, FAKE_NVRTC_REGISTERS);
+    assert_int_equal(capture_log_count(&capture, SWA_JIT_LOG_WARN), 1);
+    assert_true(capture_log_has(&capture, "the PTX could not be dumped"));
+    assert_true(capture_log_has(&capture, "nvrtcGetPTX failed with 11"));
+    sj_compiled_finish(&compiled);
+    capture_log_finish(&capture);
+  }
 }
 
 static void run_no_cache_is_asked_of_versions_that_know_it(void **state)
@@ -76,11 +99,11 @@ static void run_no_cache_is_asked_of_versions_that_know_it(void **state)
   (void)state;
   sj_compiled compiled;
   sj_nvrtc_api api = fake_nvrtc_start((fake_nvrtc_plan){.version_code = 12080});
-  assert_int_equal(sj_compile_run(&api, arch_100a(), source, false, NULL, &compiled), SWA_JIT_OK);
+  assert_int_equal(sj_compile_run(&api, arch_100a(), source, SJ_COMPILE_PTX_NONE, NULL, &compiled), SWA_JIT_OK);
   assert_string_equal(fake_nvrtc_options(), "--gpu-architecture=sm_100a --std=c++17 --ptxas-options=-v");
   sj_compiled_finish(&compiled);
   api = fake_nvrtc_start((fake_nvrtc_plan){.version_code = 12090});
-  assert_int_equal(sj_compile_run(&api, arch_100a(), source, false, NULL, &compiled), SWA_JIT_OK);
+  assert_int_equal(sj_compile_run(&api, arch_100a(), source, SJ_COMPILE_PTX_NONE, NULL, &compiled), SWA_JIT_OK);
   assert_string_equal(fake_nvrtc_options(), "--gpu-architecture=sm_100a --std=c++17 --ptxas-options=-v --no-cache");
   sj_compiled_finish(&compiled);
 }
@@ -90,7 +113,8 @@ static void run_old_nvrtc_is_unsupported_before_compiling(void **state)
   (void)state;
   sj_nvrtc_api api = fake_nvrtc_start((fake_nvrtc_plan){.version_code = 12040});
   sj_compiled compiled;
-  assert_int_equal(sj_compile_run(&api, arch_100a(), source, false, NULL, &compiled), SWA_JIT_UNSUPPORTED);
+  assert_int_equal(sj_compile_run(&api, arch_100a(), source, SJ_COMPILE_PTX_NONE, NULL, &compiled),
+                   SWA_JIT_UNSUPPORTED);
   assert_non_null(strstr(sj_message(), "12.4"));
   assert_non_null(strstr(sj_message(), "sm_100a"));
   assert_non_null(strstr(sj_message(), "12.8"));
@@ -104,7 +128,8 @@ static void run_unlisted_architecture_is_unsupported_before_compiling(void **sta
   (void)state;
   sj_nvrtc_api api = fake_nvrtc_start((fake_nvrtc_plan){.last_arch = 90});
   sj_compiled compiled;
-  assert_int_equal(sj_compile_run(&api, arch_100a(), source, false, NULL, &compiled), SWA_JIT_UNSUPPORTED);
+  assert_int_equal(sj_compile_run(&api, arch_100a(), source, SJ_COMPILE_PTX_NONE, NULL, &compiled),
+                   SWA_JIT_UNSUPPORTED);
   assert_non_null(strstr(sj_message(), "sm_100a"));
   assert_int_equal(fake_nvrtc_count(FAKE_NVRTC_CREATE_PROGRAM), 0);
   sj_compiled_finish(&compiled);
@@ -116,7 +141,7 @@ static swa_jit_status run_failing(int result, const char *log, capture_log *capt
   sj_nvrtc_api api =
       fake_nvrtc_start((fake_nvrtc_plan){.call = FAKE_NVRTC_COMPILE_PROGRAM, .nth = 1, .result = result, .log = log});
   capture_log_init(capture, SWA_JIT_LOG_DEBUG);
-  swa_jit_status status = sj_compile_run(&api, arch_100a(), source, false, &capture->log, compiled);
+  swa_jit_status status = sj_compile_run(&api, arch_100a(), source, SJ_COMPILE_PTX_NONE, &capture->log, compiled);
   assert_int_equal(fake_nvrtc_num_programs(), 0);
   return status;
 }
@@ -233,7 +258,8 @@ static void run_empty_cubin_is_no_success(void **state)
   (void)state;
   sj_nvrtc_api api = fake_nvrtc_start((fake_nvrtc_plan){.empty_cubin = 1});
   sj_compiled compiled;
-  assert_int_equal(sj_compile_run(&api, arch_100a(), source, false, NULL, &compiled), SWA_JIT_NO_COMPILER);
+  assert_int_equal(sj_compile_run(&api, arch_100a(), source, SJ_COMPILE_PTX_NONE, NULL, &compiled),
+                   SWA_JIT_NO_COMPILER);
   assert_non_null(strstr(sj_message(), "0 bytes"));
   sj_compiled_finish(&compiled);
 }
@@ -245,7 +271,7 @@ static void run_each_call_failing_is_a_status_and_leaks_nothing(void **state)
   for (unsigned nth = 1;; nth++) {
     sj_nvrtc_api api = fake_nvrtc_start((fake_nvrtc_plan){.nth = nth, .result = 11});
     sj_compiled compiled;
-    swa_jit_status status = sj_compile_run(&api, arch_100a(), source, true, NULL, &compiled);
+    swa_jit_status status = sj_compile_run(&api, arch_100a(), source, SJ_COMPILE_PTX_NEEDED, NULL, &compiled);
     assert_int_equal(fake_nvrtc_num_programs(), 0);
     sj_compiled_finish(&compiled);
     if (!fake_nvrtc_has_failed()) {
@@ -268,7 +294,7 @@ static void run_log_unavailable_still_gives_the_cubin(void **state)
   for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
     sj_nvrtc_api api = fake_nvrtc_start((fake_nvrtc_plan){.call = calls[i], .nth = 1, .result = 11});
     sj_compiled compiled;
-    assert_int_equal(sj_compile_run(&api, arch_100a(), source, false, NULL, &compiled), SWA_JIT_OK);
+    assert_int_equal(sj_compile_run(&api, arch_100a(), source, SJ_COMPILE_PTX_NONE, NULL, &compiled), SWA_JIT_OK);
     assert_true(fake_nvrtc_has_failed());
     assert_non_null(compiled.cubin);
     assert_non_null(compiled.log);
@@ -281,7 +307,7 @@ static sj_compiled read_figures(const char *log)
 {
   sj_nvrtc_api api = fake_nvrtc_start((fake_nvrtc_plan){.log = log});
   sj_compiled compiled;
-  assert_int_equal(sj_compile_run(&api, arch_100a(), source, false, NULL, &compiled), SWA_JIT_OK);
+  assert_int_equal(sj_compile_run(&api, arch_100a(), source, SJ_COMPILE_PTX_NONE, NULL, &compiled), SWA_JIT_OK);
   sj_compiled figures = {.num_registers = compiled.num_registers,
                          .spill_store_bytes = compiled.spill_store_bytes,
                          .spill_load_bytes = compiled.spill_load_bytes};
@@ -335,6 +361,7 @@ int main(void)
       cmocka_unit_test(options_any_architecture_are_fixed_and_ordered),
       cmocka_unit_test(run_good_source_gives_cubin_log_and_figures),
       cmocka_unit_test(run_ptx_wanted_gives_ptx),
+      cmocka_unit_test(run_ptx_wished_and_not_had_is_a_warning),
       cmocka_unit_test(run_no_cache_is_asked_of_versions_that_know_it),
       cmocka_unit_test(run_old_nvrtc_is_unsupported_before_compiling),
       cmocka_unit_test(run_unlisted_architecture_is_unsupported_before_compiling),

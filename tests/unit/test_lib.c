@@ -24,7 +24,7 @@ static void open_opens_no_vendor_library(void **state)
 {
   build_fixture fixture;
   build_fixture_open(&fixture, *state, 0, NULL);
-  assert_int_equal(fixture.lib->has_nvrtc, 0);
+  assert_null(fixture.lib->nvrtc);
   assert_int_equal(fixture.lib->has_cuda, 0);
   build_fixture_close(&fixture);
 }
@@ -137,13 +137,29 @@ static void open_nvrtc_failure_is_not_remembered(void **state)
   build_fixture fixture;
   const sj_nvrtc_api *api = NULL;
   build_fixture_open(&fixture, *state, 0, NULL);
-  assert_int_equal(sj_lib_open_nvrtc(fixture.lib, &api), SWA_JIT_NO_COMPILER);
+  assert_int_equal(sj_lib_open_nvrtc(fixture.lib, 0, &api), SWA_JIT_NO_COMPILER);
   free(fixture.lib->options.nvrtc_path);
   fixture.lib->options.nvrtc_path = strdup(NVRTC_FAKE);
-  assert_int_equal(sj_lib_open_nvrtc(fixture.lib, &api), SWA_JIT_OK);
-  assert_ptr_equal(api, &fixture.lib->nvrtc);
+  assert_int_equal(sj_lib_open_nvrtc(fixture.lib, 0, &api), SWA_JIT_OK);
+  assert_ptr_equal(api, &fixture.lib->nvrtc->api);
   assert_int_equal(api->version_code, 13000);
   assert_string_equal(api->path, NVRTC_FAKE);
+  build_fixture_close(&fixture);
+}
+
+static void open_nvrtc_named_is_final_whatever_its_version(void **state)
+{
+  build_fixture fixture;
+  const sj_nvrtc_api *api = NULL;
+  build_fixture_open(&fixture, *state, 0, NULL);
+  free(fixture.lib->options.nvrtc_path);
+  fixture.lib->options.nvrtc_path = strdup(NVRTC_FAKE);
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(sj_lib_open_nvrtc(fixture.lib, 99000, &api), SWA_JIT_OK);
+    assert_int_equal(api->version_code, 13000);
+    assert_ptr_equal(api, &fixture.lib->nvrtc->api);
+    assert_null(fixture.lib->nvrtc->next);
+  }
   build_fixture_close(&fixture);
 }
 
@@ -177,6 +193,7 @@ int main(void)
       TEST(check_store_without_any_says_why),
       TEST(open_each_system_call_failing_is_a_status_and_leaks_nothing),
       TEST(open_nvrtc_failure_is_not_remembered),
+      TEST(open_nvrtc_named_is_final_whatever_its_version),
       TEST(open_cuda_failure_is_not_remembered),
   };
   return SJ_TEST_RUN(tests);

@@ -14,7 +14,7 @@ static void open_explicit_path_missing_is_no_compiler(void **state)
 {
   char *path = temp_dir_join(*state, "libnvrtc.so.13");
   sj_nvrtc_api api = {.version_code = 1};
-  assert_int_equal(sj_nvrtc_api_open(path, NULL, NULL, &api), SWA_JIT_NO_COMPILER);
+  assert_int_equal(sj_nvrtc_api_open(path, NULL, 0, NULL, &api), SWA_JIT_NO_COMPILER);
   assert_non_null(strstr(sj_message(), path));
   assert_non_null(strstr(sj_message(), "SWA_JIT_NVRTC"));
   assert_int_equal(api.version_code, 1); /* untouched */
@@ -26,7 +26,7 @@ static void open_explicit_path_no_library_is_no_compiler(void **state)
   char *path = temp_dir_join(*state, "libnvrtc.so.13");
   sj_nvrtc_api api;
   assert_true(temp_dir_write(path, "text", 4));
-  assert_int_equal(sj_nvrtc_api_open(path, NULL, NULL, &api), SWA_JIT_NO_COMPILER);
+  assert_int_equal(sj_nvrtc_api_open(path, NULL, 0, NULL, &api), SWA_JIT_NO_COMPILER);
   assert_non_null(strstr(sj_message(), path));
   free(path);
 }
@@ -35,7 +35,7 @@ static void open_explicit_library_without_symbol_names_the_symbol(void **state)
 {
   (void)state;
   sj_nvrtc_api api;
-  assert_int_equal(sj_nvrtc_api_open("libm.so.6", NULL, NULL, &api), SWA_JIT_NO_COMPILER);
+  assert_int_equal(sj_nvrtc_api_open("libm.so.6", NULL, 0, NULL, &api), SWA_JIT_NO_COMPILER);
   assert_non_null(strstr(sj_message(), "libm.so.6"));
   assert_non_null(strstr(sj_message(), "nvrtcVersion"));
 }
@@ -108,20 +108,21 @@ static void open_place_unusable_copies_are_passed_over_newest_first(void **state
   char *older = make_file(*state, "cuda-12.9");
   char *newer = make_file(*state, "cuda-12.10");
   sj_text places = {0};
-  sj_text tried = {0};
   capture_log capture;
   sj_nvrtc_api api;
   capture_log_init(&capture, SWA_JIT_LOG_DEBUG);
+  sj_nvrtc_search search = {.log = &capture.log};
   sj_text_add_format(&places, "libnvrtc-of-nobody.so.1\n%s/cuda*/libnvrtc.so.13\n%s/cuda*/absent.so\n", (char *)*state,
                      (char *)*state);
-  assert_false(sj_nvrtc_api_open_place(places.data, &capture.log, &tried, &api));
-  assert_true(place_of(tried.data, "libnvrtc-of-nobody.so.1: ") < place_of(tried.data, newer));
-  assert_true(place_of(tried.data, newer) < place_of(tried.data, older));
-  place_of(tried.data, "/cuda*/absent.so: no such file\n");
+  assert_false(sj_nvrtc_api_open_place(places.data, &search, &api));
+  assert_true(place_of(search.tried.data, "libnvrtc-of-nobody.so.1: ") < place_of(search.tried.data, newer));
+  assert_true(place_of(search.tried.data, newer) < place_of(search.tried.data, older));
+  place_of(search.tried.data, "/cuda*/absent.so: no such file\n");
   assert_true(capture_log_has(&capture, older));
+  assert_false(search.found_old);
   capture_log_finish(&capture);
   sj_text_finish(&places);
-  sj_text_finish(&tried);
+  sj_text_finish(&search.tried);
   free(older);
   free(newer);
 }
