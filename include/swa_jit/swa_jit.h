@@ -321,7 +321,7 @@ typedef struct swa_jit_decode_args {
   const void *indices;          /* int32 or int64 [T, window_size], aligned to its type; a row is read up to len only */
   int64_t indices_token_stride; /* elements, >= 1; 0: window_size */
   const void *lens;             /* int32 or int64 [T], aligned to its type */
-  void *out;                    /* bf16 [T, H, head_dim], 16-byte aligned; rows must not overlap */
+  void *out;                    /* bf16 [T, H, head_dim], 16-byte aligned; rows overlap neither each other nor inputs */
   int64_t out_token_stride;     /* elements, a multiple of 8, >= head_dim; 0: H * head_dim */
   int64_t out_head_stride;      /* elements, a multiple of 8, >= head_dim; 0: head_dim */
   float *lse;                   /* float32 [T, H], natural logarithm; NULL: not written */
