@@ -46,6 +46,7 @@ static const field fields[] = {
     FIELD(scales, DECODE_SCALES_ONE, "one", "random", "signed", "real", "special", "inf", "nan"),
     FIELD(codes, DECODE_CODES_NORMAL, "normal", "all", "nan"),
     FIELD(softmax, DECODE_SOFTMAX_USUAL, "usual", "zero", "negative"),
+    FIELD(q_exponent, 0, NULL),
     FIELD(exact, 0, NULL),
     FIELD(seed, 1, NULL),
 };

@@ -87,7 +87,8 @@ typedef struct decode_case {
   uint32_t scales;
   uint32_t codes;
   uint32_t softmax;
-  uint32_t exact; /* 1: out is the rounded reference, not merely near it */
+  uint32_t q_exponent; /* odd heads of q are times 2^q_exponent, the softmax scale over it */
+  uint32_t exact;      /* 1: out is the rounded reference, not merely near it */
   uint32_t seed;
 } decode_case;
 

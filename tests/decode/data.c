@@ -129,7 +129,7 @@ static void set_args(decode_data *data)
   }
   args->indices_token_stride = which->index_gap != 0 ? (int64_t)which->window_size + which->index_gap : 0;
   args->lse_token_stride = which->lse_gap != 0 ? (int64_t)which->num_heads + which->lse_gap : 0;
-  args->scale = which->softmax == DECODE_SOFTMAX_ZERO ? 0.0f : (float)scale;
+  args->scale = which->softmax == DECODE_SOFTMAX_ZERO ? 0.0f : (float)ldexp(scale, -(int)which->q_exponent);
   args->scale = which->softmax == DECODE_SOFTMAX_NEGATIVE ? -args->scale : args->scale;
 }
 
@@ -474,11 +474,12 @@ static void fill_q(decode_data *data, const double *base)
     for (uint32_t head = 0; head < which->num_heads; head++) {
       random_stream random = random_start(which->seed, FOR_Q, (uint64_t)token << 32 | head);
       uint16_t *row = q + q_offset(data, token, head);
+      double head_unit = ldexp(unit, head % 2 != 0 ? (int)which->q_exponent : 0);
 
       for (uint32_t d = 0; d < which->head_dim; d++) {
         double value = deviation * random_normal(&random) + mean * base[d];
 
-        row[d] = sj_reference_bf16_from_double(unit * value);
+        row[d] = sj_reference_bf16_from_double(head_unit * value);
       }
     }
   }

@@ -45,6 +45,14 @@ static const char *const special_lines[] = {
     "num_tokens=6 scales=nan lens=uniform seed=305",
     "num_tokens=6 scales=nan scale_type=bfloat16 slots=masked_half seed=306",
     "num_tokens=6 scales=inf scale_type=bfloat16 lens=one seed=307",
+    /* q beyond f16 in odd heads, which a kernel of f16 products takes up again: exact and online, one pass and more */
+    "num_tokens=4 num_heads=13 q_exponent=20 lens=uniform seed=351",
+    "num_tokens=3 num_heads=33 head_group=32 kv_tile=64 q_exponent=40 slots=masked_some seed=352",
+    "num_tokens=3 num_heads=70 head_group=64 kv_tile=128 q_exponent=20 lens=uniform seed=353",
+    "num_tokens=3 num_heads=127 head_group=128 kv_tile=128 q_exponent=100 scores=m5 seed=354",
+    "num_tokens=2 num_heads=17 window_size=2048 q_exponent=20 lens=uniform seed=355",
+    "num_tokens=2 num_heads=65 head_group=64 head_dim=256 window_size=1500 kv_tile=32 q_exponent=60 seed=356",
+    "num_tokens=3 num_heads=16 q_exponent=100 slots=masked_all seed=357",
     /* codes and scales: all codes bit for bit, zero, tiny and negative scales */
     "num_tokens=40 window_size=1 head_dim=256 codes=all exact=1 seed=401",
     "num_tokens=40 window_size=16 lens=one codes=all exact=1 scale_type=bfloat16 seed=402",

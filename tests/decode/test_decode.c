@@ -241,6 +241,7 @@ static void reference_in_all_patterns_passes(void **state)
       "num_heads=2 scales=nan scale_type=bfloat16 num_tokens=5 head_dim=64",
       "num_heads=2 scales=special codes=all num_tokens=14 lens=one",
       "num_heads=2 codes=all exact=1 num_tokens=30 lens=one",
+      "num_heads=4 q_exponent=100 num_tokens=3 head_dim=64 lens=uniform",
       "num_heads=3 q_layout=heads_outside out_layout=padded lse_gap=2 index_gap=3 head_dim=64 block_gap=48 slot_gap=16",
       "num_heads=1 num_blocks=0 head_dim=64",
       "num_tokens=0",
