@@ -41,8 +41,8 @@ swa_jit_status sj_load_add_context(const sj_cuda_api *api, const sj_arch *arch, 
                                    sj_loaded *loaded);
 
 /* Whether a context is current that is not remembered and could be; false also where the driver gives no id of it or 8
- * are remembered: without a function a launch takes the CUkernel, which is only slower. Lock-free; asks the driver once
- * at most. */
+ * are remembered: without a function a launch takes the CUkernel, which is only slower. Lock-free; asks the driver
+ * twice at most: for the context, as only one that is there can be asked for its id, and for the id. */
 bool sj_load_lacks_context(const sj_cuda_api *api, const sj_loaded *loaded);
 
 /* The function in the current context; NULL where none is remembered. Lock-free; asks the driver once at most. */

@@ -172,6 +172,8 @@ __device__ __forceinline__ void make_scores_streaming_q(const swa_params &params
   for (unsigned first = 0; first < num_chunks; first += q_turn_chunks) {
     unsigned first_stage = first % (2 * q_turn_chunks);
     store_q(q_at, first_stage, round, load);
+    /* Rows are read before the next loads of Q go out, but for the first turn, which would wait for rows first: a
+     * spilled register read back behind loads from global memory waits for all of them. */
     row_bytes_of_chunk bytes;
     if (first != 0) {
       bytes = load_row_bytes(chunk_addresses(at, first, first_stage), w);

@@ -38,8 +38,8 @@ static void print_kernel(const run_report *report)
   printf("         head_group %u, kv_tile %u: %u threads, %u registers, %u bytes of shared memory a CTA\n",
          report->problem->config.head_group, report->problem->config.kv_tile, info->num_threads, info->num_registers,
          info->shared_memory_bytes);
-  printf("origin   %s, in %.0f us; again from memory in %.0f ns\n", origin_name(info), report->step->get_us,
-         report->step->again_ns);
+  printf("origin   %s, in %.0f us, %.0f us of them the driver's load; again from memory in %.0f ns\n",
+         origin_name(info), report->step->get_us, report->step->load_us, report->step->again_ns);
 }
 
 static void print_times(const run_report *report)
@@ -88,6 +88,7 @@ static void print_json(const run_report *report)
   sj_json_text(&json, "kernel", info->file_name);
   sj_json_text(&json, "origin", origin_name(info));
   sj_json_real(&json, "get_us", report->step->get_us);
+  sj_json_real(&json, "load_us", report->step->load_us);
   sj_json_real(&json, "get_again_ns", report->step->again_ns);
   sj_json_real(&json, "launch_us", report->step->launch_us);
   sj_json_real(&json, "device_us", report->step->device_us);

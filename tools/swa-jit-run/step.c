@@ -147,12 +147,17 @@ static void free_device(stage *s)
 
 static bool get_kernel(stage *s, swa_jit_lib *lib, run_step_result *step)
 {
+  swa_jit_stats stats = SWA_JIT_STATS_INIT;
   double start = now_us();
   swa_jit_status status = swa_jit_kernel_get(lib, &s->problem->config, &s->kernel);
   step->get_us = now_us() - start;
+  if (status == SWA_JIT_OK) {
+    status = swa_jit_stats_get(lib, &stats);
+  }
   if (status != SWA_JIT_OK) {
     return complain_status(status);
   }
+  step->load_us = (double)stats.load_ns * 1e-3;
   start = now_us();
   for (int i = 0; i < NUM_GETS; i++) {
     status = swa_jit_kernel_get(lib, &s->problem->config, &s->kernel);

@@ -9,6 +9,7 @@
 typedef struct run_step_result {
   swa_jit_kernel_info info;
   double get_us;              /* the first get: store or compiler, and load */
+  double load_us;             /* of it the driver's load (swa_jit_stats) */
   double again_ns;            /* a later one: from memory */
   double launch_us;           /* host time of swa_jit_decode, median */
   double device_us;           /* between events around one launch, median */

@@ -42,8 +42,8 @@ static const sj_cli_option option_table[] = {
     LIST(8, "scale-type", "type of inv_scale: float32, bfloat16 (default float32)"),
     LIST(9, "lse", "1: the kernel can write LSE; 0: it cannot (default 1)"),
     TEXT(preset, "preset", "NAME",
-         "deepseek-v4: head_dim 512 and window_size 128 with every head_group and kv_tile that swa_jit_pick chooses or "
-         "is likely to choose for them, and the defaults; the remaining lists apply"),
+         "deepseek-v4: head_dim 512 and window_size 128 with every head_group and kv_tile that swa_jit_pick chooses "
+         "for them, and the defaults; the remaining lists apply"),
     TEXT(from, "from", "FILE",
          "the configurations of a file, one a line as \"arch=sm_100a head_dim=512\", such as the file that "
          "SWA_JIT_RECORD named; # begins a comment; - reads standard input. --arch replaces each line's architecture; "

@@ -11,8 +11,8 @@
 
 enum { MAX_JOBS = 4096, ELEMENT_SIZE = 64 };
 
-/* What swa_jit_pick chooses for head_dim 512, window 128 and 8 to 128 heads (a test walks it over this), what it
- * may come to choose when measurements change, and the library's defaults. */
+/* What swa_jit_pick chooses for head_dim 512, window 128 and 8 to 128 heads (a test walks it over this), and the
+ * library's defaults. */
 static const struct {
   const char *head_group, *kv_tile;
 } deepseek_v4[] = {

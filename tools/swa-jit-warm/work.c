@@ -85,6 +85,17 @@ static void dump(const warm_crew *crew, warm_job *job)
   }
 }
 
+/* Whether the store holds a job's kernel; where it does not say, the job has failed. */
+static bool is_held(swa_jit_lib *lib, warm_job *job)
+{
+  uint32_t held = 0;
+  swa_jit_status status = swa_jit_store_has(lib, &job->config, &job->file_name, &held);
+  if (status != SWA_JIT_OK) {
+    fail_status(job, status);
+  }
+  return held != 0;
+}
+
 void warm_work_check_store(warm_plan *plan, swa_jit_lib *lib)
 {
   swa_jit_status store_status = swa_jit_store_check(lib);
@@ -95,14 +106,7 @@ void warm_work_check_store(warm_plan *plan, swa_jit_lib *lib)
                                   swa_jit_status_name(store_status));
   for (size_t i = 0; i < plan->num_jobs; i++) {
     warm_job *job = &plan->jobs[i];
-    uint32_t held = 0;
-    if (job->state != WARM_WAITING) {
-      continue;
-    }
-    swa_jit_status status = swa_jit_store_has(lib, &job->config, &job->file_name, &held);
-    if (status != SWA_JIT_OK) {
-      fail_status(job, status);
-    } else if (held == 0) {
+    if (job->state == WARM_WAITING && !is_held(lib, job) && job->state != WARM_FAILED) {
       fail(job, sj_memory_copy(reason));
     }
   }
@@ -112,15 +116,14 @@ void warm_work_check_store(warm_plan *plan, swa_jit_lib *lib)
 /* What was compiled must be found again: otherwise warming was in vain, whatever the reason. */
 static void check_kept(const warm_crew *crew, warm_job *job)
 {
-  const char *file_name = NULL;
-  uint32_t held = 0;
-  swa_jit_status status = swa_jit_store_has(crew->lib, &job->config, &file_name, &held);
-  if (status != SWA_JIT_OK) {
-    fail_status(job, status);
-  } else if (job->info.store_status != SWA_JIT_OK) {
+  bool held = is_held(crew->lib, job);
+  if (job->state == WARM_FAILED) {
+    return;
+  }
+  if (job->info.store_status != SWA_JIT_OK) {
     fail(job, sj_memory_format("compiled, but the store could not keep it (%s): the warning says why",
                                swa_jit_status_name((swa_jit_status)job->info.store_status)));
-  } else if (held == 0) {
+  } else if (!held) {
     fail(job, sj_memory_copy("compiled, but no store keeps it: unset SWA_JIT_READ_ONLY if it is set, or name a folder "
                              "that can be written with --cache-dir"));
   }
@@ -184,15 +187,9 @@ void warm_work_look(warm_plan *plan, swa_jit_lib *lib)
 {
   for (size_t i = 0; i < plan->num_jobs; i++) {
     warm_job *job = &plan->jobs[i];
-    uint32_t held = 0;
-    if (job->state != WARM_WAITING) {
-      continue;
-    }
-    swa_jit_status status = swa_jit_store_has(lib, &job->config, &job->file_name, &held);
-    if (status != SWA_JIT_OK) {
-      fail_status(job, status);
-    } else {
-      job->state = held != 0 ? WARM_HIT : WARM_MISSING;
+    if (job->state == WARM_WAITING) {
+      bool held = is_held(lib, job);
+      job->state = job->state == WARM_FAILED ? WARM_FAILED : held ? WARM_HIT : WARM_MISSING;
     }
   }
 }
