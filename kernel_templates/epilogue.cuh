@@ -35,12 +35,13 @@ __device__ __forceinline__ void store_lse(const swa_params &params, const cta_pl
     float top = exact_softmax ? shared_row_top(smem, row) : smem.row_top[row].of[0];
     float total = row_total(smem, row);
     params.lse[plan.token * params.lse_token_stride + plan.first_head + first_head + row] =
-        total == 0.0f ? minus_infinity() : (top + ptx::lg2(total)) * ln_2;
+        (subtracted_of(top) + ptx::lg2(total)) * ln_2;
   }
 }
 //: end
 
-/* What takes a thread's sums of values to out: one over the row's sum, 0 for a row with no unmasked position. */
+/* What takes a thread's sums of values to out: one over the row's sum. A sum of 0 means that every score overflowed to
+ * -infinity, for a token with no unmasked position does not come here: out is then NaN. */
 struct row_factors {
   float of[value_m_tiles][2];
   unsigned stored; /* bit m * 2 + half: whether the row is stored */
@@ -60,7 +61,7 @@ __device__ __forceinline__ row_factors make_row_factors(const cta_plan &plan, co
         factors.stored |= 1u << (m * 2 + half);
       }
       float total = row_total(smem, row);
-      factors.of[m][half] = total == 0.0f ? 0.0f : ptx::rcp(total);
+      factors.of[m][half] = ptx::rcp(total);
     }
   }
   return factors;

@@ -35,7 +35,7 @@ __device__ __forceinline__ void store_column(smem_plan &smem, const pending_colu
 {
   if (pending.column != no_column) {
     float bias = pending.is_masked ? -__int_as_float(0x7f800000) : 0.0f;
-    float log = fminf(fmaxf(ptx::lg2(fabsf(pending.scale)), -max_scale_log), max_scale_log);
+    float log = fminf(fmaxf(ptx::lg2(fabsf(pending.scale)), least_scale_log), largest_scale_log);
     smem.column[pending.column] = column_info{pending.scale, bias, log, 0.0f};
   }
 }
@@ -103,6 +103,7 @@ __device__ __forceinline__ void wait_tile(smem_plan &smem, unsigned stage, unsig
 {
   while (!ptx::mbarrier_test_wait_parity(ptx::shared_address(&smem.tile_landed[stage]), parity)) {
   }
+  __syncwarp(); /* matrix loads and products want the whole warp */
 }
 
 /* Until every tile that this warp's columns lie in has landed. */

@@ -5,9 +5,10 @@
  * that exp is ex2.
  *
  * A weight is p * inv_scale, inv_scale may be anything, and weights are f16. What a row's scores are reduced by
- * cancels in out and is added back in LSE, so it is chosen to make the row's largest weight 1, not its largest p:
- * the row's top, the maximum of score + log2 inv_scale. The logarithm is bounded, so that p fits a float. A row whose
- * every position is masked has top -infinity; it is replaced by 0 where it is subtracted.
+ * cancels in out and is added back in LSE, so it is chosen to bring the row's largest weight, not its largest p, to
+ * f16's top: the row's top less weight_exponent, top being the maximum of score + log2 inv_scale. The logarithm is
+ * bounded, so that p fits a float. A row whose every position is masked has top -infinity; it is replaced by 0 where it
+ * is subtracted.
  */
 #ifndef SWA_SOFTMAX_CUH
 #define SWA_SOFTMAX_CUH
@@ -20,7 +21,8 @@ namespace swa
 {
 constexpr float log2_e = 1.4426950408889634f;
 constexpr float ln_2 = 0.6931471805599453f;
-constexpr float max_scale_log = 112.0f;
+constexpr float weight_exponent = 14.0f; /* leaves room for the rounding of top where scores are huge */
+constexpr float least_scale_log = -98.0f, largest_scale_log = 128.0f;
 
 struct score_tiles {
   float s[score_m_tiles][score_n_tiles][4];
@@ -77,7 +79,7 @@ __device__ __forceinline__ bool has_columns(const score_warp &w, unsigned n)
 
 /* Raw products to scores, and each row's top over the warp's columns to shared memory. */
 __device__ __forceinline__ void scale_scores(smem_plan &smem, const score_warp &w, unsigned shared_row,
-                                             float scale_log2, score_tiles &tiles)
+                                             float scale_log2, float factor, score_tiles &tiles)
 {
   float top[score_m_tiles][2];
 #pragma unroll
@@ -92,7 +94,7 @@ __device__ __forceinline__ void scale_scores(smem_plan &smem, const score_warp &
       if (has_columns(w, n)) {
         column = smem.column[shared_row + w.first_column + n * mma_n + 2 * w.q + j];
       }
-      float scale = column.scale * scale_log2;
+      float scale = column.scale * factor * scale_log2; /* in this order neither masked nor small scales overflow */
 #pragma unroll
       for (unsigned m = 0; m < score_m_tiles; m++) {
 #pragma unroll
@@ -132,7 +134,7 @@ __device__ __forceinline__ float shared_row_top(const smem_plan &smem, unsigned 
 /* What a row's scores are reduced by. */
 __device__ __forceinline__ float subtracted_of(float top)
 {
-  return top == minus_infinity() ? 0.0f : top;
+  return top == minus_infinity() ? 0.0f : top - weight_exponent;
 }
 
 /* Online softmax: brings a row's state to a span's top. */
@@ -140,7 +142,7 @@ __device__ __forceinline__ void advance_row(smem_plan &smem, const score_warp &w
                                             float &row_sum)
 {
   float top = fmaxf(row_top, shared_row_top(smem, row));
-  float correction = ptx::ex2(row_top - subtracted_of(top));
+  float correction = ptx::ex2(row_top - (top == minus_infinity() ? 0.0f : top));
   row_top = top;
   row_sum *= correction;
   if (w.n == 0 && w.q == 0) {

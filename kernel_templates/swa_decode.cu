@@ -36,6 +36,9 @@ __device__ __forceinline__ bool decode_exact(const swa_params &params, const cta
   bool has_position = false;
   store_column(smem, gather_window(params, plan, smem, index, has_position));
   if (__syncthreads_or(has_position) == 0) { /* columns are written */
+    for (unsigned tile = 0; tile < num_stages; tile++) {
+      wait_tile(smem, tile, 0); /* copies outlive no CTA */
+    }
     return false;
   }
 #pragma unroll 1
@@ -50,7 +53,7 @@ __device__ __forceinline__ bool decode_exact(const swa_params &params, const cta
       mma::make_scores_streaming_q(params, smem, sw, make_q_thread(params, plan, smem, 0), plan.num_heads, round, load,
                                    scores);
     }
-    scale_scores(smem, sw, 0, params.scale * log2_e * score_factor(round), scores);
+    scale_scores(smem, sw, 0, params.scale * log2_e, score_factor(round), scores);
     __syncthreads();
     row_state state;
     init_rows(state);
@@ -116,7 +119,7 @@ __device__ __forceinline__ void decode_online_pass(const swa_params &params, con
     wait_tile(smem, stage, (landed + tile) / num_stages & 1);
     score_tiles scores;
     mma::make_scores(smem, sw, shared_row, round, scores);
-    scale_scores(smem, sw, shared_row, params.scale * log2_e * score_factor(round), scores);
+    scale_scores(smem, sw, shared_row, params.scale * log2_e, score_factor(round), scores);
     __syncthreads();
     if constexpr (num_stages > 1) {
       gather_next(); /* into the stage of the tile before, whose values every warp has added */

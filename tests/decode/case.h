@@ -50,6 +50,7 @@ enum decode_scales { /* inv_scale */
                      DECODE_SCALES_SIGNED,
                      DECODE_SCALES_REAL,    /* about 1/100, as quantised caches have */
                      DECODE_SCALES_SPECIAL, /* 1.5, 2^-126, 0, negative, ... in turn */
+                     DECODE_SCALES_LARGE,   /* about 50,000 */
                      DECODE_SCALES_INF,     /* one position of each odd token */
                      DECODE_SCALES_NAN      /* one position of each odd token */
 };
@@ -57,7 +58,8 @@ enum decode_scales { /* inv_scale */
 enum decode_codes {
   DECODE_CODES_NORMAL,
   DECODE_CODES_ALL, /* a row runs through the 254 finite codes */
-  DECODE_CODES_NAN  /* normal, and one NaN code in one position of each odd token */
+  DECODE_CODES_NAN, /* normal, and one NaN code in one position of each odd token */
+  DECODE_CODES_NULL /* normal, and one row of zeros in one position of each odd token */
 };
 
 enum decode_softmax { DECODE_SOFTMAX_USUAL /* 1 / sqrt(head_dim) */, DECODE_SOFTMAX_ZERO, DECODE_SOFTMAX_NEGATIVE };

@@ -252,11 +252,11 @@ static bool has_special(const decode_data *data)
   const decode_case *which = &data->which;
 
   return data->num_candidates >= 16
-         && (which->codes == DECODE_CODES_NAN || which->scales == DECODE_SCALES_INF
+         && (which->codes == DECODE_CODES_NAN || which->codes == DECODE_CODES_NULL || which->scales == DECODE_SCALES_INF
              || which->scales == DECODE_SCALES_NAN);
 }
 
-/* Special candidates carry the case's NaN or infinity: odd tokens select them once, even ones never. */
+/* Special candidates carry the case's NaN, infinity or zeros: odd tokens select them once, even ones never. */
 static bool is_special(const decode_data *data, uint32_t candidate)
 {
   return has_special(data) && candidate % 16 == 15;
@@ -395,6 +395,9 @@ static void fill_row(decode_data *data, uint32_t candidate, const double *base)
       row[d] = encode_e4m3(random_normal(&random) + (has_base ? base[d] : 0.0));
     }
   }
+  if (which->codes == DECODE_CODES_NULL && is_special(data, candidate)) {
+    memset(row, 0, which->head_dim);
+  }
   if (which->codes == DECODE_CODES_NAN && is_special(data, candidate)) {
     row[random_below(&random, which->head_dim)] = candidate % 32 == 15 ? 0x7F : 0xFF;
   }
@@ -413,6 +416,8 @@ static double pick_scale(const decode_data *data, uint32_t candidate)
     return random_below(&random, 2) == 0 ? spread : -spread;
   case DECODE_SCALES_REAL:
     return spread / 100.0;
+  case DECODE_SCALES_LARGE:
+    return spread * 50000.0;
   case DECODE_SCALES_SPECIAL:
     return special[candidate % 7];
   case DECODE_SCALES_INF:
@@ -465,7 +470,9 @@ static void fill_q(decode_data *data, const double *base)
   const decode_case *which = &data->which;
   uint16_t *q = (uint16_t *)(void *)data->tensors[DECODE_Q].bytes;
   double deviation = which->scores == DECODE_SCORES_SHARP ? 8.0 : 1.0;
-  double unit = which->scales == DECODE_SCALES_REAL ? 100.0 : 1.0;
+  double unit = which->scales == DECODE_SCALES_REAL    ? 100.0
+                : which->scales == DECODE_SCALES_LARGE ? 1.0 / 50000.0
+                                                       : 1.0;
   double mean = regime_mean(which) / sqrt(which->head_dim);
 
   unit /= which->codes == DECODE_CODES_ALL ? 128.0 : 1.0; /* about the root mean square of the codes */

@@ -53,6 +53,13 @@ static const char *const special_lines[] = {
     "num_tokens=2 num_heads=17 window_size=2048 q_exponent=20 lens=uniform seed=355",
     "num_tokens=2 num_heads=65 head_group=64 head_dim=256 window_size=1500 kv_tile=32 q_exponent=60 seed=356",
     "num_tokens=3 num_heads=16 q_exponent=100 slots=masked_all seed=357",
+    /* a position that adds nothing to out and has nearly all of the weight; scales beyond f16 */
+    "num_tokens=4 codes=null scores=m20 seed=361",
+    "num_tokens=4 codes=null scores=m20 scales=real num_heads=128 head_group=128 kv_tile=128 seed=362",
+    "num_tokens=2 codes=null scores=m20 window_size=2048 seed=363",
+    "num_tokens=4 scales=large lens=uniform q_exponent=16 seed=364",
+    "num_tokens=3 scales=large q_exponent=110 num_heads=64 head_group=64 kv_tile=128 seed=365",
+    "num_tokens=2 scales=large q_exponent=120 window_size=1500 seed=366",
     /* codes and scales: all codes bit for bit, zero, tiny and negative scales */
     "num_tokens=40 window_size=1 head_dim=256 codes=all exact=1 seed=401",
     "num_tokens=40 window_size=16 lens=one codes=all exact=1 scale_type=bfloat16 seed=402",
