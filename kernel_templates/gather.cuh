@@ -53,10 +53,10 @@ __device__ __forceinline__ pending_column gather_rows(const swa_params &params, 
   unsigned warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
   pending_column pending = {lane < warp_rows ? shared_row + lane * num_warps + warp : no_column, 0.0f,
                             slot == masked_slot};
-  const char *source = static_cast<const char *>(params.kv);
+  const char *source = static_cast<const char *>(params.window.pool.kv);
   if (slot != masked_slot) {
     source += slot_offset(params, slot);
-    pending.scale = kv::slot_scale(params.inv_scale, slot);
+    pending.scale = kv::slot_scale(params.window.pool.inv_scale, slot);
   }
   unsigned masked_rows = __ballot_sync(0xffffffffu, slot == masked_slot);
   unsigned row_in_copy = lane / lanes_per_row, unit = lane % lanes_per_row;

@@ -21,7 +21,7 @@ __device__ __forceinline__ cta_plan make_plan(const swa_params &params)
   plan.token = blockIdx.x;
   plan.first_head = blockIdx.y * head_group;
   plan.num_heads = min(head_group, params.num_heads - plan.first_head);
-  lens_type len = static_cast<const lens_type *>(params.lens)[plan.token];
+  lens_type len = static_cast<const lens_type *>(params.window.lens)[plan.token];
   plan.len = len <= 0 ? 0 : len >= static_cast<lens_type>(window_size) ? window_size : static_cast<unsigned>(len);
   return plan;
 }
@@ -31,7 +31,8 @@ __device__ __forceinline__ cta_plan make_plan(const swa_params &params)
 __device__ __forceinline__ void prefetch_indices(const swa_params &params, unsigned token)
 {
   constexpr unsigned line_elems = 128 / sizeof(index_type), lines = window_size / line_elems + 1;
-  const index_type *row = static_cast<const index_type *>(params.indices) + token * params.indices_token_stride;
+  const index_type *row =
+      static_cast<const index_type *>(params.window.pool.indices) + token * params.window.indices_token_stride;
   if (threadIdx.x < lines) {
     ptx::prefetch_global_l2(row + min(threadIdx.x * line_elems, window_size - 1));
   }
@@ -43,21 +44,23 @@ constexpr unsigned masked_slot = 0xffffffffu;
  * can be on their way too. */
 __device__ __forceinline__ index_type load_index(const swa_params &params, const cta_plan &plan, unsigned position)
 {
-  const index_type *row = static_cast<const index_type *>(params.indices) + plan.token * params.indices_token_stride;
+  const index_type *row =
+      static_cast<const index_type *>(params.window.pool.indices) + plan.token * params.window.indices_token_stride;
   return position < plan.len ? row[position] : -1;
 }
 
 __device__ __forceinline__ unsigned slot_of(const swa_params &params, index_type index)
 {
-  return index < 0 || index >= static_cast<index_type>(params.num_slots) ? masked_slot : static_cast<unsigned>(index);
+  return index < 0 || index >= static_cast<index_type>(params.window.num_slots) ? masked_slot
+                                                                                : static_cast<unsigned>(index);
 }
 
 /* Where an unmasked slot's row begins, in bytes from kv. */
 __device__ __forceinline__ long long slot_offset(const swa_params &params, unsigned slot)
 {
-  unsigned block = slot / params.block_size;
-  unsigned slot_in_block = slot - block * params.block_size;
-  return block * params.block_stride_bytes + slot_in_block * params.slot_stride_bytes;
+  unsigned block = slot / params.window.block_size;
+  unsigned slot_in_block = slot - block * params.window.block_size;
+  return block * params.window.pool.block_stride_bytes + slot_in_block * params.window.pool.slot_stride_bytes;
 }
 
 __device__ __forceinline__ const char *q_row(const swa_params &params, const cta_plan &plan, unsigned head)

@@ -87,7 +87,7 @@ static_assert(q_is_resident || exact_softmax, "online softmax meets Q once a til
 static_assert(num_chunks % q_turn_chunks == 0, "a turn is whole");
 static_assert(kv_tile % num_warps == 0, "every warp gathers an equal share of a tile");
 static_assert(row_bytes % 128 == 0 && row_bytes >= copied_row_bytes, "the swizzle works on 128 bytes");
-static_assert(sizeof(swa_params) == 144, "swa_params.h differs from the host's");
+static_assert(sizeof(swa_params) == 328, "swa_params.h differs from the host's");
 } // namespace swa
 
 #endif

@@ -10,7 +10,7 @@
 #include "pick.h"
 
 enum { /* what the first release's structs had: swa_jit.h, "Structs" */
-       FIRST_CONFIG_SIZE = offsetof(swa_jit_config, lse) + sizeof(uint32_t),
+       FIRST_CONFIG_SIZE = offsetof(swa_jit_config, kernel) + sizeof(uint32_t),
        FIRST_INFO_SIZE = offsetof(swa_jit_kernel_info, miss_reason) + sizeof(char *),
        FIRST_STATS_SIZE = offsetof(swa_jit_stats, load_ns) + sizeof(uint64_t)
 };

@@ -22,13 +22,17 @@ static const char *const arch_names[] = {"native", "sm_80", "sm_89", "sm_90a", "
 static const uint32_t head_dim_values[] = {64, 96, 128, 192, 256, 512};
 static const uint32_t head_group_values[] = {8, 16, 32, 64, 128};
 static const uint32_t kv_tile_values[] = {16, 32, 64, 128};
-static const uint32_t kv_format_values[] = {SWA_JIT_KV_E4M3_SLOT};
-static const char *const kv_format_names[] = {"e4m3_slot"};
+static const uint32_t kv_format_values[] = {SWA_JIT_KV_E4M3_SLOT, SWA_JIT_KV_E4M3, SWA_JIT_KV_BF16,
+                                            SWA_JIT_KV_FOOTER_584, SWA_JIT_KV_FOOTER_528};
+static const char *const kv_format_names[] = {"e4m3_slot", "e4m3", "bf16", "footer_584", "footer_528"};
 static const uint32_t int_type_values[] = {SWA_JIT_INT32, SWA_JIT_INT64};
 static const char *const int_type_names[] = {"int32", "int64"};
 static const uint32_t scale_type_values[] = {SWA_JIT_FLOAT32, SWA_JIT_BFLOAT16};
 static const char *const scale_type_names[] = {"float32", "bfloat16"};
-static const uint32_t lse_values[] = {0, 1};
+static const uint32_t switch_values[] = {0, 1};
+static const uint32_t head_dim_v_values[] = {0, 64, 96, 128, 192, 256, 512};
+static const uint32_t kernel_values[] = {SWA_JIT_KERNEL_DECODE, SWA_JIT_KERNEL_MERGE};
+static const char *const kernel_names[] = {"decode", "merge"};
 
 static const sj_config_field fields[] = {
     {.name = "arch",
@@ -78,7 +82,7 @@ static const sj_config_field fields[] = {
      .values = kv_format_values,
      .num_values = COUNT(kv_format_values),
      .value_names = kv_format_names,
-     .help = "how a KV row is stored; e4m3_slot: e4m3 bytes and one scale a slot"},
+     .help = "how a KV row is stored"},
     {.name = "index_type",
      .short_name = "ix_",
      .offset = OFFSET(index_type),
@@ -88,7 +92,6 @@ static const sj_config_field fields[] = {
      .value_names = int_type_names,
      .help = "type of indices"},
     {.name = "lens_type",
-     .short_name = "ln_",
      .offset = OFFSET(lens_type),
      .default_value = SWA_JIT_INT32,
      .values = int_type_values,
@@ -96,7 +99,6 @@ static const sj_config_field fields[] = {
      .value_names = int_type_names,
      .help = "type of lens"},
     {.name = "scale_type",
-     .short_name = "sc_",
      .offset = OFFSET(scale_type),
      .default_value = SWA_JIT_FLOAT32,
      .values = scale_type_values,
@@ -107,9 +109,58 @@ static const sj_config_field fields[] = {
      .short_name = "lse",
      .offset = OFFSET(lse),
      .default_value = 1,
-     .values = lse_values,
-     .num_values = COUNT(lse_values),
+     .values = switch_values,
+     .num_values = COUNT(switch_values),
      .help = "1: the kernel can write LSE; 0: it cannot"},
+    {.name = "head_dim_v",
+     .text_is_optional = true,
+     .short_name = "hv",
+     .offset = OFFSET(head_dim_v),
+     .default_value = 0,
+     .values = head_dim_v_values,
+     .num_values = COUNT(head_dim_v_values),
+     .help = "elements of a row of V's own pool; 0: V is K's row"},
+    {.name = "sinks",
+     .text_is_optional = true,
+     .short_name = "sk",
+     .offset = OFFSET(sinks),
+     .default_value = 0,
+     .values = switch_values,
+     .num_values = COUNT(switch_values),
+     .help = "1: the kernel takes a sink a head; 0: it does not"},
+    {.name = "soft_cap",
+     .text_is_optional = true,
+     .short_name = "cap",
+     .offset = OFFSET(soft_cap),
+     .default_value = 0,
+     .values = switch_values,
+     .num_values = COUNT(switch_values),
+     .help = "1: the kernel caps scores; 0: it does not"},
+    {.name = "extra_size",
+     .text_is_optional = true,
+     .short_name = "x",
+     .offset = OFFSET(extra_size),
+     .default_value = 0,
+     .minimum = 0,
+     .maximum = 8192,
+     .help = "most positions of a token in the extra scope; 0: no such scope"},
+    {.name = "extra_format",
+     .text_is_optional = true,
+     .offset = OFFSET(extra_format),
+     .default_value = SWA_JIT_KV_E4M3_SLOT,
+     .values = kv_format_values,
+     .num_values = COUNT(kv_format_values),
+     .value_names = kv_format_names,
+     .help = "how a row of the extra scope is stored"},
+    {.name = "kernel",
+     .text_is_optional = true,
+     .short_name = "",
+     .offset = OFFSET(kernel),
+     .default_value = SWA_JIT_KERNEL_DECODE,
+     .values = kernel_values,
+     .num_values = COUNT(kernel_values),
+     .value_names = kernel_names,
+     .help = "decode: one step of attention; merge: partial results to one"},
 };
 
 /* Equality and hash read the struct as words: every word but the size is a field of the table. */
@@ -246,7 +297,7 @@ static swa_jit_status check_values(const swa_jit_config *config)
 }
 
 /* The first release's struct is the whole struct: with a later field this becomes its offset's neighbour. */
-enum { FIRST_SIZE = offsetof(swa_jit_config, lse) + sizeof(uint32_t) };
+enum { FIRST_SIZE = offsetof(swa_jit_config, kernel) + sizeof(uint32_t) };
 
 /* The caller's struct as this library's, values unchecked. */
 static swa_jit_status copy_given(const swa_jit_config *given, swa_jit_config *config_out)
@@ -261,12 +312,31 @@ static swa_jit_status copy_given(const swa_jit_config *given, swa_jit_config *co
   return SWA_JIT_OK;
 }
 
+/* What no kernel part serves yet. */
+static swa_jit_status check_served(const swa_jit_config *config)
+{
+  static const char *const unserved[] = {"kv_format", "head_dim_v", "sinks", "soft_cap", "extra_size", "kernel"};
+  for (unsigned i = 0; i < COUNT(unserved); i++) {
+    const sj_config_field *field = sj_config_field_find(unserved[i], strlen(unserved[i]));
+    char buffer[16];
+    const uint32_t value = sj_config_get(config, field);
+    if (value != field->default_value) {
+      return sj_fail(SWA_JIT_UNSUPPORTED, "%s %s is not served by this release: leave it at its default", field->name,
+                     sj_config_value_text(field, value, buffer));
+    }
+  }
+  return SWA_JIT_OK;
+}
+
 swa_jit_status sj_config_take(const swa_jit_config *given, swa_jit_config *config_out)
 {
   swa_jit_config config;
   swa_jit_status status = copy_given(given, &config);
   if (status == SWA_JIT_OK) {
     status = check_values(&config);
+  }
+  if (status == SWA_JIT_OK) {
+    status = check_served(&config);
   }
   if (status == SWA_JIT_OK) {
     *config_out = config;
@@ -315,11 +385,13 @@ swa_jit_status sj_config_to_text(const swa_jit_config *given, char *text, size_t
       snprintf(buffer, sizeof buffer, "%u", value);
       return refuse(&fields[i], buffer);
     }
-    length +=
-        (size_t)snprintf(line + length, sizeof line - length, "%s%s=%s", i == 0 ? "" : " ", fields[i].name, value_text);
+    if (!fields[i].text_is_optional || value != fields[i].default_value) {
+      length += (size_t)snprintf(line + length, sizeof line - length, "%s%s=%s", i == 0 ? "" : " ", fields[i].name,
+                                 value_text);
+    }
   }
   if (text == NULL || length >= text_size) {
-    return sj_fail(SWA_JIT_INVALID, "text_size is %zu: %zu bytes are needed; 256 are always enough",
+    return sj_fail(SWA_JIT_INVALID, "text_size is %zu: %zu bytes are needed; 512 are always enough",
                    text == NULL ? (size_t)0 : text_size, length + 1);
   }
   memcpy(text, line, length + 1);
@@ -346,7 +418,8 @@ static swa_jit_status read_assignment(const char *word, size_t length, swa_jit_c
     sj_text_quote(word, name_length, shown);
     return sj_fail(SWA_JIT_INVALID,
                    "\"%s\" is no configuration field: use arch, head_dim, head_group, kv_tile, window_size, kv_format, "
-                   "index_type, lens_type, scale_type or lse",
+                   "index_type, lens_type, scale_type, lse, head_dim_v, sinks, soft_cap, extra_size, extra_format or "
+                   "kernel",
                    shown);
   }
   const uint32_t bit = UINT32_C(1) << (field - fields);

@@ -17,8 +17,9 @@ typedef struct sj_config_field {
   const char *const *value_names; /* parallel to values: "e4m3_slot"; NULL: decimal numbers */
   unsigned num_values;
   uint32_t minimum, maximum;
-  bool always_named; /* false: in file names only when it is not the default */
-  const char *help;  /* one line, for --help and docs/parameters.md */
+  bool always_named;     /* false: in file names only when it is not the default */
+  bool text_is_optional; /* true: in a configuration's text only when it is not the default */
+  const char *help;      /* one line, for --help and docs/parameters.md */
 } sj_config_field;
 
 /* The i-th field, NULL past the end. Field 0 is arch. */

@@ -6,10 +6,10 @@
 #include "abi.h"
 #include "swa_params.h"
 
-_Static_assert(sizeof(swa_params) == 144, "both sides lay the parameter out alike, without padding");
+_Static_assert(sizeof(swa_params) == 328, "both sides lay the parameter out alike, without padding");
 
 enum {
-  FIRST_ARGS_SIZE = offsetof(swa_jit_decode_args, reserved) + sizeof(uint32_t),
+  FIRST_ARGS_SIZE = offsetof(swa_jit_decode_args, extra_scale) + sizeof(float),
   MAX_GRID_Y = 65535, /* CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" */
   ROW_ALIGNMENT = 16, /* bytes: rows are read and written 16 bytes at a time */
   BF16_BYTES = 2,
@@ -164,17 +164,19 @@ static swa_jit_status check_kv(const swa_jit_config *config, const swa_jit_decod
     status = check_pointer("inv_scale", args->inv_scale, scale_bytes);
   }
   if (status == SWA_JIT_OK) {
-    status = check_stride("slot_stride_bytes", block->slot_stride_bytes, ROW_ALIGNMENT, slots, config->head_dim);
+    status =
+        check_stride("slot_stride_bytes", block->window.pool.slot_stride_bytes, ROW_ALIGNMENT, slots, config->head_dim);
   }
   if (status != SWA_JIT_OK) {
     return status;
   }
-  if (!is_addressable(blocks, block->block_stride_bytes, slots, block->slot_stride_bytes, config->head_dim, 1)) {
-    return fail_reach("block_stride_bytes", block->block_stride_bytes, blocks, "slot_stride_bytes",
-                      block->slot_stride_bytes, slots);
+  if (!is_addressable(blocks, block->window.pool.block_stride_bytes, slots, block->window.pool.slot_stride_bytes,
+                      config->head_dim, 1)) {
+    return fail_reach("block_stride_bytes", block->window.pool.block_stride_bytes, blocks, "slot_stride_bytes",
+                      block->window.pool.slot_stride_bytes, slots);
   }
-  return check_stride("block_stride_bytes", block->block_stride_bytes, ROW_ALIGNMENT, blocks,
-                      ((long long)slots - 1) * block->slot_stride_bytes + config->head_dim);
+  return check_stride("block_stride_bytes", block->window.pool.block_stride_bytes, ROW_ALIGNMENT, blocks,
+                      ((long long)slots - 1) * block->window.pool.slot_stride_bytes + config->head_dim);
 }
 
 static swa_jit_status check_indices(const swa_jit_config *config, const swa_jit_decode_args *args,
@@ -184,11 +186,12 @@ static swa_jit_status check_indices(const swa_jit_config *config, const swa_jit_
   unsigned lens_bytes = config->lens_type == SWA_JIT_INT64 ? 8 : 4;
   swa_jit_status status = check_pointer("indices", args->indices, index_bytes);
   if (status == SWA_JIT_OK) {
-    status = check_stride("indices_token_stride", block->indices_token_stride, 1, args->num_tokens, 1);
+    status = check_stride("indices_token_stride", block->window.indices_token_stride, 1, args->num_tokens, 1);
   }
   if (status == SWA_JIT_OK
-      && !is_addressable(args->num_tokens, block->indices_token_stride, 1, 0, config->window_size, index_bytes)) {
-    status = fail_reach("indices_token_stride", block->indices_token_stride, args->num_tokens, "window_size", 1,
+      && !is_addressable(args->num_tokens, block->window.indices_token_stride, 1, 0, config->window_size,
+                         index_bytes)) {
+    status = fail_reach("indices_token_stride", block->window.indices_token_stride, args->num_tokens, "window_size", 1,
                         config->window_size);
   }
   return status == SWA_JIT_OK ? check_pointer("lens", args->lens, lens_bytes) : status;
@@ -226,30 +229,35 @@ static void fill_block(const swa_jit_config *config, const swa_jit_decode_args *
   long long head_dim = config->head_dim;
   long long packed_token = args->num_heads * head_dim;
   long long packed_block;
-  block->slot_stride_bytes = stride_or(args->slot_stride_bytes, head_dim);
-  if (__builtin_mul_overflow(args->block_size, block->slot_stride_bytes, &packed_block)) {
+  *block = (swa_params){0};
+  block->window.pool.slot_stride_bytes = stride_or(args->slot_stride_bytes, head_dim);
+  if (__builtin_mul_overflow(args->block_size, block->window.pool.slot_stride_bytes, &packed_block)) {
     packed_block = LLONG_MAX - (ROW_ALIGNMENT - 1);
   }
   block->q = args->q;
-  block->kv = args->kv;
-  block->inv_scale = args->inv_scale;
-  block->indices = args->indices;
-  block->lens = args->lens;
+  block->window.pool.kv = args->kv;
+  block->window.pool.inv_scale = args->inv_scale;
+  block->window.pool.indices = args->indices;
+  block->window.lens = args->lens;
   block->out = args->out;
   block->lse = args->lse;
   block->q_token_stride = stride_or(args->q_token_stride, packed_token);
   block->q_head_stride = stride_or(args->q_head_stride, head_dim);
-  block->block_stride_bytes = stride_or(args->block_stride_bytes, packed_block);
-  block->indices_token_stride = stride_or(args->indices_token_stride, config->window_size);
+  block->window.pool.block_stride_bytes = stride_or(args->block_stride_bytes, packed_block);
+  block->window.indices_token_stride = stride_or(args->indices_token_stride, config->window_size);
   block->out_token_stride = stride_or(args->out_token_stride, packed_token);
   block->out_head_stride = stride_or(args->out_head_stride, head_dim);
   block->lse_token_stride = stride_or(args->lse_token_stride, args->num_heads);
   block->num_tokens = args->num_tokens;
   block->num_heads = args->num_heads;
-  block->block_size = args->block_size;
-  block->num_slots = (unsigned)(args->num_blocks * args->block_size);
+  block->num_kv_heads = args->num_kv_heads != 0 ? args->num_kv_heads : 1;
+  block->kv_head_heads = args->num_heads / block->num_kv_heads;
+  block->kv_head_groups = (unsigned)(((uint64_t)block->kv_head_heads + config->head_group - 1) / config->head_group);
+  block->lse_head_stride = stride_or(args->lse_head_stride, 1);
+  block->window.pool.scale = args->kv_scale;
+  block->window.block_size = args->block_size;
+  block->window.num_slots = (unsigned)(args->num_blocks * args->block_size);
   block->scale = args->scale;
-  block->reserved = 0;
 }
 
 static swa_jit_status make_block(const swa_jit_config *config, const swa_jit_decode_args *args, swa_params *block_out)
@@ -309,8 +317,7 @@ static swa_jit_status fail_launch(const struct swa_jit_kernel *kernel, swa_jit_s
 static int launch_function(const struct swa_jit_kernel *kernel, sj_cu_function function, swa_params *block,
                            swa_jit_stream stream)
 {
-  unsigned head_group = kernel->config.head_group;
-  unsigned num_groups = (unsigned)(((uint64_t)block->num_heads + head_group - 1) / head_group);
+  unsigned num_groups = block->num_kv_heads * block->kv_head_groups;
   void *params[1] = {block};
   return kernel->cuda->launch_kernel(function, block->num_tokens, num_groups, 1, WARP_THREADS * kernel->plan.num_warps,
                                      1, 1, kernel->plan.shared_memory_bytes, stream, params, NULL);

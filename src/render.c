@@ -193,7 +193,7 @@ swa_jit_status sj_render_part(const sj_template_part *part, const swa_jit_config
 
 static swa_jit_status render(const swa_jit_config *config, const sj_tile_plan *plan, sj_text *text)
 {
-  char config_text[256];
+  char config_text[512];
   const swa_jit_status status = sj_config_to_text(config, config_text, sizeof config_text);
   if (status != SWA_JIT_OK) {
     return status;

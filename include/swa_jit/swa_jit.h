@@ -137,30 +137,51 @@ typedef enum swa_jit_arch {
   SWA_JIT_ARCH_SM_120A = 120
 } swa_jit_arch;
 
+typedef enum swa_jit_kernel_kind {
+  SWA_JIT_KERNEL_DECODE = 0, /* section 8 */
+  SWA_JIT_KERNEL_MERGE = 1   /* section 9; of the other fields only arch is read, the rest keep their defaults */
+} swa_jit_kernel_kind;
+
+/* e4m3: OCP 8-bit floating point (OFP8, 2023), E4M3. e8m0: a scale byte b is 2^(b - 127), 255 is NaN (OCP Microscaling
+ * Formats 1.0). A footer block is block_size data rows, then as many scale rows. */
 typedef enum swa_jit_kv_format {
-  SWA_JIT_KV_E4M3_SLOT = 0 /* head_dim bytes a slot, OCP 8-bit floating point (2023); a scale a slot in inv_scale */
+  SWA_JIT_KV_E4M3_SLOT = 0,  /* head_dim e4m3 bytes a slot; a scale a slot in inv_scale */
+  SWA_JIT_KV_E4M3 = 1,       /* head_dim e4m3 bytes a slot; one scale for the pool: kv_scale */
+  SWA_JIT_KV_BF16 = 2,       /* head_dim bf16 a slot */
+  SWA_JIT_KV_FOOTER_584 = 3, /* 448 e4m3 and 64 bf16, data rows of 576 bytes; scale rows of 8: an e8m0 byte for each 64
+                                of the 448, and a pad. DeepSeek-V4's cache (FlashMLA's "MODEL1"); head_dim 512 */
+  SWA_JIT_KV_FOOTER_528 = 4  /* 512 e4m3, data rows of 512 bytes; scale rows of 16: an e8m0 byte for each 32.
+                                DeepSeek-V4.1's window cache; head_dim 512 */
 } swa_jit_kv_format;
 
 typedef enum swa_jit_int_type { SWA_JIT_INT32 = 0, SWA_JIT_INT64 = 1 } swa_jit_int_type;
 typedef enum swa_jit_scale_type { SWA_JIT_FLOAT32 = 0, SWA_JIT_BFLOAT16 = 1 } swa_jit_scale_type;
 
 typedef struct swa_jit_config {
-  uint32_t size;        /* sizeof(swa_jit_config) */
-  uint32_t arch;        /* swa_jit_arch; default SWA_JIT_ARCH_SM_100A */
-  uint32_t head_dim;    /* elements of a row: 64, 96, 128, 192, 256 or 512; default 512 */
-  uint32_t head_group;  /* query heads per CTA: 8, 16, 32, 64 or 128; default 16 */
-  uint32_t kv_tile;     /* KV rows per pipeline stage: 16, 32, 64 or 128; default 16 */
-  uint32_t window_size; /* most positions that a token attends to: 1 to 8192; default 128 */
-  uint32_t kv_format;   /* swa_jit_kv_format; default SWA_JIT_KV_E4M3_SLOT */
-  uint32_t index_type;  /* swa_jit_int_type of indices; default SWA_JIT_INT32 */
-  uint32_t lens_type;   /* swa_jit_int_type of lens; default SWA_JIT_INT32 */
-  uint32_t scale_type;  /* swa_jit_scale_type of inv_scale; default SWA_JIT_FLOAT32 */
-  uint32_t lse;         /* 1: the kernel can write LSE (a NULL lse still writes none); 0: it cannot; default 1 */
+  uint32_t size;         /* sizeof(swa_jit_config) */
+  uint32_t arch;         /* swa_jit_arch; default SWA_JIT_ARCH_SM_100A */
+  uint32_t head_dim;     /* elements of a row: 64, 96, 128, 192, 256 or 512; default 512 */
+  uint32_t head_group;   /* query heads per CTA: 8, 16, 32, 64 or 128; default 16 */
+  uint32_t kv_tile;      /* KV rows per pipeline stage: 16, 32, 64 or 128; default 16 */
+  uint32_t window_size;  /* most positions that a token attends to: 1 to 8192; default 128 */
+  uint32_t kv_format;    /* swa_jit_kv_format; default SWA_JIT_KV_E4M3_SLOT */
+  uint32_t index_type;   /* swa_jit_int_type of indices; default SWA_JIT_INT32 */
+  uint32_t lens_type;    /* swa_jit_int_type of lens; default SWA_JIT_INT32 */
+  uint32_t scale_type;   /* swa_jit_scale_type of inv_scale; default SWA_JIT_FLOAT32 */
+  uint32_t lse;          /* 1: the kernel can write LSE (a NULL lse still writes none); 0: it cannot; default 1 */
+  uint32_t head_dim_v;   /* 0: V is K's row; else V has a pool of its own, with rows of so many elements, a value that
+                           head_dim takes; default 0 */
+  uint32_t sinks;        /* 1: the kernel takes a sink a head (NULL sinks: none); 0: it does not; default 0 */
+  uint32_t soft_cap;     /* 1: the kernel caps scores; 0: it does not; default 0 */
+  uint32_t extra_size;   /* most positions of a token in the extra scope: 0 (no such scope) to 8192; default 0 */
+  uint32_t extra_format; /* swa_jit_kv_format of the extra scope's pool, read where extra_size is not 0; default
+                           SWA_JIT_KV_E4M3_SLOT */
+  uint32_t kernel;       /* swa_jit_kernel_kind; default SWA_JIT_KERNEL_DECODE */
 } swa_jit_config;
 
 #define SWA_JIT_CONFIG_INIT                                                                                            \
   {                                                                                                                    \
-    sizeof(swa_jit_config), SWA_JIT_ARCH_SM_100A, 512, 16, 16, 128, 0, 0, 0, 0, 1                                      \
+    sizeof(swa_jit_config), SWA_JIT_ARCH_SM_100A, 512, 16, 16, 128, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0                    \
   }
 
 /* Fills *config with the defaults above, as swa_jit_options_init. Thread-safety: any thread. */
@@ -173,8 +194,9 @@ SWA_JIT_API void swa_jit_config_init_sized(swa_jit_config *config, size_t size);
  * Thread-safety: any thread. */
 SWA_JIT_API swa_jit_status swa_jit_config_check(const swa_jit_config *config, uint32_t *shared_memory_bytes_out);
 
-/* A configuration as text, "arch=sm_100a head_dim=512 ...": the form of the key, the command line and the record
- * file. Writes at most text_size bytes with the terminating zero; 256 are always enough.
+/* A configuration as text, "arch=sm_100a head_dim=512 ...": the form of the command line and the record file. Fields
+ * from head_dim_v on are in it only where they differ from their default. Writes at most text_size bytes with the
+ * terminating zero; 512 are always enough.
  * Returns: OK; INVALID (a value without a name, text_size too small); NEWER. Thread-safety: any thread. */
 SWA_JIT_API swa_jit_status swa_jit_config_to_text(const swa_jit_config *config, char *text, size_t text_size);
 
@@ -291,20 +313,40 @@ SWA_JIT_API swa_jit_status swa_jit_store_has(swa_jit_lib *lib, const swa_jit_con
 SWA_JIT_API swa_jit_status swa_jit_store_check(swa_jit_lib *lib);
 
 /* ---- 8. Decode -------------------------------------------------------------------------------------------
- * For token t and head h, with len = min(max(lens[t], 0), window_size), over positions j < len whose
- * slot = indices[t, j] lies in [0, num_blocks * block_size) (others are masked: never read, no effect):
+ * For token t and query head h, which reads KV head g = h / (num_heads / num_kv_heads), over the positions j < len with
+ * len = min(max(lens[t], 0), window_size), whose slot = indices[t, j] lies in [0, num_blocks * block_size) (others are
+ * masked: never read, no effect):
  *
- *   row_j = kv + (slot / block_size) * block_stride_bytes + (slot % block_size) * slot_stride_bytes
- *   k_j   = e4m3(row_j) * inv_scale[slot]
- *   s_j   = scale * sum_d q[t,h,d] * k_j[d]                 LSE[t,h]   = ln sum_j exp(s_j)
- *   out[t,h,:] = sum_j exp(s_j - LSE[t,h]) * k_j            rounded to bf16, to nearest even
+ *   row   = kv + (slot / block_size) * block_stride_bytes + (slot % block_size) * slot_stride_bytes
+ *              + g * kv_head_stride_bytes
+ *   k_j   = the row's elements times their scale, by the KV format
+ *   v_j   = k_j; with head_dim_v, the row of the v pool, by v's strides and v_indices
+ *   s_j   = scale * sum_d q[t,h,d] * k_j[d];  with soft_cap c > 0:  c * tanh(s_j / c)
+ *   LSE[t,h]   = ln sum_j exp(s_j)
+ *   out[t,h,:] = sum_j exp(s_j) * v_j / (sum_j exp(s_j) + exp(sinks[h]))      rounded to bf16, to nearest even
  *
- * K and V are the same rows (multi-query attention over a latent, DeepSeek-V2, arXiv:2405.04434, section 2.1). With no
- * unmasked position out is 0 and LSE is -infinity. inv_scale multiplies the score and the weight.
- * lens, indices, inv_scale and kv are data: no value in them causes an access outside the tensors.
+ * With an extra scope the sums run over its unmasked positions too: one softmax over both. Without sinks exp(sinks[h])
+ * is 0. With no unmasked position out is 0, whatever the sink, and LSE -infinity.
+ * K and V as the same rows: multi-query attention over a latent, DeepSeek-V2, arXiv:2405.04434, section 2.1. Sinks and
+ * grouped queries: gpt-oss's model card, arXiv:2508.10925, section 2.
+ * The data of lens, indices, scales, sinks and pools never cause an access outside the tensors.
  */
 typedef struct CUstream_st *swa_jit_stream; /* the same type as CUstream and cudaStream_t */
 
+/* How LSE is written: or-ed. None: natural logarithm, without the sink, -infinity where no position is unmasked. */
+enum {
+  SWA_JIT_LSE_BASE_2 = 1u,             /* log2 instead of ln */
+  SWA_JIT_LSE_WITH_SINK = 2u,          /* of the sum with exp(sinks[h]) */
+  SWA_JIT_LSE_EMPTY_PLUS_INFINITY = 4u /* +infinity where no position is unmasked, whatever the sink */
+};
+
+enum {
+  /* Programmatic dependent launch (CUDA programming guide): the kernel may start before its predecessor in the stream
+   * has ended, and waits for it before it reads any tensor. No effect before sm_90a. */
+  SWA_JIT_DECODE_DEPENDENT = 1u
+};
+
+/* row bytes: of a KV format's data row: head_dim (e4m3), 2 * head_dim (bf16), 576 and 512 (footers). */
 typedef struct swa_jit_decode_args {
   uint32_t size;                /* sizeof(swa_jit_decode_args) */
   uint32_t num_tokens;          /* T, 0 to 2^31 - 1; 0 launches nothing */
@@ -314,35 +356,69 @@ typedef struct swa_jit_decode_args {
   const void *q;                /* bf16 [T, H, head_dim], 16-byte aligned */
   int64_t q_token_stride;       /* elements, a positive multiple of 8; 0: H * head_dim */
   int64_t q_head_stride;        /* elements, a multiple of 8, >= head_dim; 0: head_dim */
-  const void *kv;               /* bytes [num_blocks, block_size, head_dim], 16-byte aligned; NULL if num_blocks is 0 */
-  int64_t block_stride_bytes;   /* a multiple of 16, room for the block's rows; 0: block_size * slot_stride_bytes */
-  int64_t slot_stride_bytes;    /* a multiple of 16, >= head_dim; 0: head_dim */
-  const void *inv_scale;        /* float32 or bf16 [num_blocks * block_size], aligned to its type; indexed by slot */
+  const void *kv;               /* K's pool: [num_blocks, block_size, num_kv_heads] rows, 16-byte aligned; NULL if
+                                   num_blocks is 0 */
+  int64_t block_stride_bytes;   /* a multiple of 16, room for the block; 0: that of packed blocks */
+  int64_t slot_stride_bytes;    /* a multiple of 16, >= the row bytes; 0: num_kv_heads rows. Footers: 0 or the row's */
+  const void *inv_scale;        /* e4m3_slot: float32 or bf16 [num_blocks * block_size, num_kv_heads], aligned to its
+                                   type; other formats: not read */
   const void *indices;          /* int32 or int64 [T, window_size], aligned to its type; a row is read up to len only */
   int64_t indices_token_stride; /* elements, >= 1; 0: window_size */
   const void *lens;             /* int32 or int64 [T], aligned to its type */
-  void *out;                    /* bf16 [T, H, head_dim], 16-byte aligned; rows overlap neither each other nor inputs */
-  int64_t out_token_stride;     /* elements, a multiple of 8, >= head_dim; 0: H * head_dim */
-  int64_t out_head_stride;      /* elements, a multiple of 8, >= head_dim; 0: head_dim */
-  float *lse;                   /* float32 [T, H], natural logarithm; NULL: not written */
-  int64_t lse_token_stride;     /* elements, >= H; 0: H. A token's heads are contiguous */
+  void *out;                    /* bf16 [T, H, head_dim or head_dim_v], 16-byte aligned; rows overlap neither each other
+                                   nor inputs */
+  int64_t out_token_stride;     /* elements, a multiple of 8, >= out's row; 0: H rows */
+  int64_t out_head_stride;      /* elements, a multiple of 8, >= out's row; 0: a row */
+  float *lse;                   /* float32 [T, H]; NULL: not written */
+  int64_t lse_token_stride;     /* elements, >= 1; 0: H * lse_head_stride */
   float scale;                  /* softmax scale, any float; the usual one is 1 / sqrt(head_dim) */
+  uint32_t lse_form;            /* SWA_JIT_LSE_..., or-ed; default 0 */
+  int64_t lse_head_stride;      /* elements, >= 1; 0: 1. Elements of LSE do not overlap */
+  uint32_t flags;               /* SWA_JIT_DECODE_..., or-ed; default 0 */
+  uint32_t num_kv_heads;        /* 0: 1. Divides num_heads; more than 1 not with a footer format or an extra scope */
+  int64_t kv_head_stride_bytes; /* a multiple of 16, >= the row bytes; 0: the row bytes */
+  float kv_scale;               /* e4m3: the pool's scale; default 1 */
+  float v_scale;                /* the same of v */
+  const float *sinks;           /* float32 [H], an unscaled logit a head, any value; NULL: none */
+  float soft_cap;               /* c > 0; 0: none. Only with a configuration that has soft_cap */
   uint32_t reserved;            /* 0 */
+  /* V's own pool, read where head_dim_v is not 0: the blocks are kv's in number and size */
+  const void *v;                /* [num_blocks, block_size, num_kv_heads] rows of head_dim_v elements, as kv */
+  int64_t v_block_stride_bytes; /* as of kv */
+  int64_t v_slot_stride_bytes;  /* as of kv */
+  int64_t v_head_stride_bytes;  /* as of kv */
+  const void *v_inv_scale;      /* as inv_scale */
+  const void *v_indices;        /* as indices, with the same stride; NULL: indices. A position is masked where either
+                                    slot is out of range */
+  /* The extra scope, read where extra_size is not 0 */
+  const void *extra_kv; /* as kv; NULL if extra_num_blocks is 0 */
+  int64_t extra_block_stride_bytes;
+  int64_t extra_slot_stride_bytes;
+  const void *extra_inv_scale;        /* as inv_scale */
+  const void *extra_indices;          /* as indices, [T, extra_size] */
+  int64_t extra_indices_token_stride; /* elements, >= 1; 0: extra_size */
+  const void *extra_lens;             /* as lens, limited by extra_size; NULL: extra_size for every token */
+  uint64_t extra_num_blocks;
+  uint32_t extra_block_size; /* slots of a block, >= 1; default 1 */
+  float extra_scale;         /* e4m3: the extra pool's scale; default 1 */
 } swa_jit_decode_args;
 
 #define SWA_JIT_DECODE_ARGS_INIT                                                                                       \
   {                                                                                                                    \
-    sizeof(swa_jit_decode_args), 0, 0, 1, 0, NULL, 0, 0, NULL, 0, 0, NULL, NULL, 0, NULL, NULL, 0, 0, NULL, 0, 1.0f, 0 \
+    sizeof(swa_jit_decode_args), 0, 0, 1, 0, NULL, 0, 0, NULL, 0, 0, NULL, NULL, 0, NULL, NULL, 0, 0, NULL, 0, 1.0f,   \
+        0, 0, 0, 0, 0, 1.0f, 1.0f, NULL, 0.0f, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, 0, NULL, 0, 1,    \
+        1.0f                                                                                                           \
   }
 
-/* Fills *args with zeros, block_size 1 and scale 1, as swa_jit_options_init. Thread-safety: any thread. */
+/* Fills *args with zeros, block sizes of 1 and scales of 1, as swa_jit_options_init. Thread-safety: any thread. */
 SWA_JIT_API void swa_jit_decode_args_init_sized(swa_jit_decode_args *args, size_t size);
 #define swa_jit_decode_args_init(args) swa_jit_decode_args_init_sized((args), sizeof(swa_jit_decode_args))
 
 /* Launches one decode step on stream (NULL: the current context's default stream) and returns. Checks the host side
  * (pointers, alignment, strides); contents are not read. No allocation, lock, system call or synchronisation of its
  * own. The stream may be of any context; a launch is quickest where it is the current one and the kernel was got there.
- * Returns: OK; INVALID; NEWER; UNSUPPORTED (lse given to a kernel without LSE); WRONG_DEVICE; CUDA_ERROR.
+ * Returns: OK; INVALID; NEWER; UNSUPPORTED (lse, sinks or soft_cap given to a kernel without); WRONG_DEVICE;
+ * CUDA_ERROR.
  * Thread-safety: any thread. */
 SWA_JIT_API swa_jit_status swa_jit_decode(const swa_jit_kernel *kernel, const swa_jit_decode_args *args,
                                           swa_jit_stream stream);

@@ -357,17 +357,17 @@ CALL(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned 
   }
   swa_jit_config config = SWA_JIT_CONFIG_INIT;
   config.head_dim = (uint32_t)block->q_head_stride;
-  config.window_size = (uint32_t)block->indices_token_stride;
+  config.window_size = (uint32_t)block->window.indices_token_stride;
   swa_jit_decode_args args = SWA_JIT_DECODE_ARGS_INIT;
   args.num_tokens = block->num_tokens;
   args.num_heads = block->num_heads;
-  args.block_size = block->block_size;
-  args.num_blocks = block->num_slots / block->block_size;
+  args.block_size = block->window.block_size;
+  args.num_blocks = block->window.num_slots / block->window.block_size;
   args.q = block->q;
-  args.kv = block->kv;
-  args.inv_scale = block->inv_scale;
-  args.indices = block->indices;
-  args.lens = block->lens;
+  args.kv = block->window.pool.kv;
+  args.inv_scale = block->window.pool.inv_scale;
+  args.indices = block->window.pool.indices;
+  args.lens = block->window.lens;
   args.scale = block->scale;
   size_t num_rows = (size_t)block->num_tokens * block->num_heads;
   double *out = calloc(num_rows * config.head_dim, sizeof *out);

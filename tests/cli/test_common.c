@@ -229,7 +229,7 @@ static void json_is_nested_and_escaped(void **state)
 
 static void progress_off_a_terminal_is_plain_lines(void **state)
 {
-  char text[256] = "";
+  char text[512] = "";
   FILE *file = tmpfile();
   sj_progress progress;
   (void)state;
@@ -248,7 +248,7 @@ static void progress_off_a_terminal_is_plain_lines(void **state)
 
 static void progress_on_a_terminal_overwrites_its_line(void **state)
 {
-  char text[256] = "";
+  char text[512] = "";
   sj_progress progress;
   (void)state;
   int terminal = posix_openpt(O_RDWR | O_NOCTTY);
@@ -313,7 +313,7 @@ enum { NUM_OPTIONS = sizeof options / sizeof options[0], MAX_ARGUMENTS = 16 };
 /* Splits a command line at blanks and reads it. */
 static sj_cli_outcome read_line(const char *line, values *values_out, bool *given)
 {
-  char text[256];
+  char text[512];
   char *argv[MAX_ARGUMENTS];
   int argc = 0;
   snprintf(text, sizeof text, "%s", line);

@@ -206,7 +206,7 @@ static void array_written_is_read_back(void **state)
 static void vector_written_has_the_comma_of_a_tuple(void **state)
 {
   char path[4096];
-  char text[256] = "";
+  char text[512] = "";
   char message[512] = "";
   const float data[3] = {1.0f, 2.0f, 3.0f};
   const uint64_t shape[1] = {3};

@@ -13,7 +13,7 @@ static uint32_t arch;
 /* Compiles one configuration and compares what the compiler reports with what was promised before. */
 static void check_compiled(const swa_jit_config *config, swa_jit_kernel_info *info_out)
 {
-  char text[256];
+  char text[512];
   assert_int_equal(swa_jit_config_to_text(config, text, sizeof text), SWA_JIT_OK);
   uint32_t promised = 0;
   assert_int_equal(swa_jit_config_check(config, &promised), SWA_JIT_OK);

@@ -65,7 +65,7 @@ static void presets_disassembled_use_tensor_cores_and_wide_loads(void **state)
   configs_presets(arch, &presets);
   assert_true(presets.count > 1);
   for (unsigned i = 0; i < presets.count; i++) {
-    char text[256];
+    char text[512];
     assert_int_equal(swa_jit_config_to_text(&presets.list[i], text, sizeof text), SWA_JIT_OK);
     const void *cubin;
     size_t cubin_bytes;

@@ -234,7 +234,7 @@ static void config_text_goes_both_ways(void **state)
   (void)state;
   swa_jit_config config = hopper_config();
   swa_jit_config read = {.size = sizeof read};
-  char text[256];
+  char text[512];
   assert_int_equal(swa_jit_config_to_text(&config, text, sizeof text), SWA_JIT_OK);
   assert_int_equal(swa_jit_config_from_text(text, &read), SWA_JIT_OK);
   assert_memory_equal(&read, &config, sizeof config);

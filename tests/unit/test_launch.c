@@ -125,24 +125,29 @@ static void launch_packed_gives_the_driver_exactly_this(void **state)
   swa_params expected;
   memset(&expected, 0, sizeof expected);
   expected.q = f->args.q;
-  expected.kv = f->args.kv;
-  expected.inv_scale = f->args.inv_scale;
-  expected.indices = f->args.indices;
-  expected.lens = f->args.lens;
+  expected.window.pool.kv = f->args.kv;
+  expected.window.pool.inv_scale = f->args.inv_scale;
+  expected.window.pool.indices = f->args.indices;
+  expected.window.lens = f->args.lens;
   expected.out = f->args.out;
   expected.lse = f->args.lse;
   expected.q_token_stride = 40 * 512;
   expected.q_head_stride = 512;
-  expected.block_stride_bytes = 64 * 512;
-  expected.slot_stride_bytes = 512;
-  expected.indices_token_stride = 128;
+  expected.window.pool.block_stride_bytes = 64 * 512;
+  expected.window.pool.slot_stride_bytes = 512;
+  expected.window.indices_token_stride = 128;
   expected.out_token_stride = 40 * 512;
   expected.out_head_stride = 512;
   expected.lse_token_stride = 40;
   expected.num_tokens = 5;
   expected.num_heads = 40;
-  expected.block_size = 64;
-  expected.num_slots = 640;
+  expected.num_kv_heads = 1;
+  expected.kv_head_heads = 40;
+  expected.kv_head_groups = 3;
+  expected.lse_head_stride = 1;
+  expected.window.pool.scale = 1.0f;
+  expected.window.block_size = 64;
+  expected.window.num_slots = 640;
   expected.scale = 0.25f;
   assert_memory_equal(launch->params, &expected, sizeof expected);
 }
@@ -161,9 +166,9 @@ static void launch_with_strides_passes_each_on(void **state)
   swa_params params = assert_launched(f);
   assert_int_equal(params.q_token_stride, 40 * 1024);
   assert_int_equal(params.q_head_stride, 520);
-  assert_int_equal(params.block_stride_bytes, 64 * 528 + 16);
-  assert_int_equal(params.slot_stride_bytes, 528);
-  assert_int_equal(params.indices_token_stride, 131);
+  assert_int_equal(params.window.pool.block_stride_bytes, 64 * 528 + 16);
+  assert_int_equal(params.window.pool.slot_stride_bytes, 528);
+  assert_int_equal(params.window.indices_token_stride, 131);
   assert_int_equal(params.out_token_stride, 40 * 2048);
   assert_int_equal(params.out_head_stride, 528);
   assert_int_equal(params.lse_token_stride, 41);
@@ -173,7 +178,7 @@ static void launch_with_padded_slots_packs_the_blocks_by_them(void **state)
 {
   fixture *f = *state;
   f->args.slot_stride_bytes = 640;
-  assert_int_equal(assert_launched(f).block_stride_bytes, 64 * 640);
+  assert_int_equal(assert_launched(f).window.pool.block_stride_bytes, 64 * 640);
 }
 
 static void launch_of_most_tokens_and_heads_fits_the_grid(void **state)
@@ -210,8 +215,8 @@ static void launch_without_blocks_needs_no_pool(void **state)
   f->args.kv = NULL;
   f->args.inv_scale = NULL;
   swa_params params = assert_launched(f);
-  assert_int_equal(params.num_slots, 0);
-  assert_null(params.kv);
+  assert_int_equal(params.window.num_slots, 0);
+  assert_null(params.window.pool.kv);
   f->args.num_blocks = 1;
   assert_refused(f, SWA_JIT_INVALID, "kv is NULL", "device address");
 }
@@ -221,10 +226,10 @@ static void launch_with_most_slots_passes_their_number(void **state)
   fixture *f = *state;
   f->args.block_size = INT32_MAX;
   f->args.num_blocks = 1;
-  assert_int_equal(assert_launched(f).num_slots, INT32_MAX);
+  assert_int_equal(assert_launched(f).window.num_slots, INT32_MAX);
   f->args.block_size = 1;
   f->args.num_blocks = INT32_MAX;
-  assert_int_equal(assert_launched(f).num_slots, INT32_MAX);
+  assert_int_equal(assert_launched(f).window.num_slots, INT32_MAX);
 }
 
 static void launch_with_any_scale_passes_its_bits(void **state)
@@ -284,7 +289,7 @@ static void launch_with_overlapping_q_and_index_rows_is_legal(void **state)
   fixture *f = *state;
   f->args.q_token_stride = 8;
   f->args.indices_token_stride = 1;
-  assert_int_equal(assert_launched(f).indices_token_stride, 1);
+  assert_int_equal(assert_launched(f).window.indices_token_stride, 1);
 }
 
 /* A stride over an extent of 1 leads nowhere. */
@@ -467,7 +472,7 @@ static void launch_with_a_wrong_struct_is_refused_before_anything_else(void **st
   f->args.reserved = 3;
   assert_refused(f, SWA_JIT_INVALID, "reserved is 3", "must be 0");
   f->args.size = 8;
-  assert_refused(f, SWA_JIT_INVALID, "swa_jit_decode_args.size is 8", "152");
+  assert_refused(f, SWA_JIT_INVALID, "swa_jit_decode_args.size is 8", "320");
   assert_int_equal(sj_launch_decode(&f->kernel, NULL, NULL), SWA_JIT_INVALID);
   assert_message_has("swa_jit_decode_args is NULL");
   assert_int_equal(sj_launch_decode(NULL, &f->args, NULL), SWA_JIT_INVALID);

@@ -33,25 +33,30 @@ static void fill_params(const bench_tensors *tensors, twins *t)
 {
   long long row = tensors->head_dim;
   t->params = (swa_params){.q = t->args.q,
-                           .kv = t->args.kv,
-                           .inv_scale = t->args.inv_scale,
-                           .indices = t->args.indices,
-                           .lens = t->args.lens,
                            .out = t->args.out,
                            .lse = t->args.lse,
                            .q_token_stride = row * tensors->num_heads,
                            .q_head_stride = row,
-                           .block_stride_bytes = row * t->args.block_size,
-                           .slot_stride_bytes = row,
-                           .indices_token_stride = tensors->window_size,
                            .out_token_stride = row * tensors->num_heads,
                            .out_head_stride = row,
                            .lse_token_stride = tensors->num_heads,
+                           .lse_head_stride = 1,
                            .num_tokens = t->args.num_tokens,
                            .num_heads = t->args.num_heads,
-                           .block_size = t->args.block_size,
-                           .num_slots = tensors->num_slots,
+                           .num_kv_heads = 1,
+                           .kv_head_heads = t->args.num_heads,
+                           .kv_head_groups = t->grid[1],
                            .scale = t->args.scale};
+  t->params.window = (swa_scope){.pool = {.kv = t->args.kv,
+                                          .inv_scale = t->args.inv_scale,
+                                          .indices = t->args.indices,
+                                          .block_stride_bytes = row * t->args.block_size,
+                                          .slot_stride_bytes = row,
+                                          .scale = 1.0f},
+                                 .lens = t->args.lens,
+                                 .indices_token_stride = tensors->window_size,
+                                 .block_size = t->args.block_size,
+                                 .num_slots = tensors->num_slots};
 }
 
 static bool prepare(swa_jit_lib *lib, const bench_kernel *kernel, const bench_tensors *tensors, twins *t, char *message,
@@ -66,10 +71,10 @@ static bool prepare(swa_jit_lib *lib, const bench_kernel *kernel, const bench_te
   }
   t->kernel = kernel->kernel;
   bench_sweep_args(tensors, 1, 0, false, &t->args);
-  fill_params(tensors, t);
   t->grid[0] = t->args.num_tokens;
   t->grid[1] = (tensors->num_heads + kernel->config.head_group - 1) / kernel->config.head_group;
   t->grid[2] = 1;
+  fill_params(tensors, t);
   t->num_threads = info.num_threads;
   t->shared_bytes = info.shared_memory_bytes;
   if (!sj_module_load(t->device, cubin, &t->module)) {

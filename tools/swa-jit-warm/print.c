@@ -12,7 +12,7 @@
 static const char *const state_names[] = {"waiting", "hit", "compiled", "missing", "refused", "failed"};
 
 /* The configuration for a row: the first five fields, and of the others those that differ from the default. */
-static void shorten(const warm_job *job, char text[256])
+static void shorten(const warm_job *job, char text[512])
 {
   char usual[256] = "";
   swa_jit_config config;
@@ -29,7 +29,7 @@ static void shorten(const warm_job *job, char text[256])
     const char *found = strstr(usual, field);
     bool is_usual = found != NULL && (found[count + 1] == ' ' || found[count + 1] == '\0');
     if (i <= WARM_WINDOW_SIZE || !is_usual) {
-      length += (size_t)snprintf(text + length, 256 - length, "%s", i == 0 ? field + 1 : field);
+      length += (size_t)snprintf(text + length, 512 - length, "%s", i == 0 ? field + 1 : field);
     }
     at += count;
     at += strspn(at, " ");
@@ -38,7 +38,7 @@ static void shorten(const warm_job *job, char text[256])
 
 char *warm_print_step(const warm_job *job)
 {
-  char text[256] = "";
+  char text[512] = "";
   shorten(job, text);
   if (job->state == WARM_COMPILED) {
     return sj_memory_format("compiled %s in %.0f ms", text, (double)job->info.compile_ns * 1e-6);
@@ -53,7 +53,7 @@ static bool has_kernel(const warm_job *job)
 
 static void add_row(sj_table *table, const warm_job *job)
 {
-  char text[256] = "";
+  char text[512] = "";
   shorten(job, text);
   sj_table_add(table, "%s", text);
   if (has_kernel(job)) {
@@ -95,7 +95,7 @@ void warm_print_dry_table(const warm_plan *plan)
   sj_table_init(&table, columns, sizeof columns / sizeof columns[0]);
   for (size_t i = 0; i < plan->num_jobs; i++) {
     const warm_job *job = &plan->jobs[i];
-    char text[256] = "";
+    char text[512] = "";
     shorten(job, text);
     sj_table_add(&table, "%s", text);
     sj_table_add(&table, "%s", job->state == WARM_HIT ? "held" : state_names[job->state]);

@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
   if (sj_config_from_text(text, &config) != SWA_JIT_OK) {
     demand(strlen(sj_message()) > 0 && strlen(sj_message()) < 512);
   } else {
-    char own_text[256];
+    char own_text[512];
     demand(sj_config_take(&config, &taken) == SWA_JIT_OK && sj_config_equal(&config, &taken));
     demand(sj_config_to_text(&config, own_text, sizeof own_text) == SWA_JIT_OK);
     demand(sj_config_from_text(own_text, &back) == SWA_JIT_OK && sj_config_equal(&config, &back));
