@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kv_formats.h"
+#include "scope.h"
 #include "softmax.h"
 
 enum { MAX_THREADS = 64 };
@@ -60,17 +60,23 @@ uint16_t sj_reference_bf16_from_double(double value)
   return (uint16_t)(sign | (bits > 0x7F80 ? 0x7F80 : bits));
 }
 
-static int64_t read_integer(const void *values, uint32_t type, int64_t at)
+uint32_t sj_reference_len(const swa_jit_config *config, const swa_jit_decode_args *args, uint32_t token)
 {
-  return type == SWA_JIT_INT64 ? ((const int64_t *)values)[at] : ((const int32_t *)values)[at];
+  sj_reference_scope window = sj_reference_window(config, args);
+  return sj_reference_scope_len(&window, token);
 }
 
-static double read_inv_scale(const swa_jit_config *config, const swa_jit_decode_args *args, int64_t slot)
+int64_t sj_reference_slot(const swa_jit_config *config, const swa_jit_decode_args *args, uint32_t token,
+                          uint32_t position)
 {
-  if (config->scale_type == SWA_JIT_BFLOAT16) {
-    return sj_reference_bf16(((const uint16_t *)args->inv_scale)[slot]);
-  }
-  return (double)((const float *)args->inv_scale)[slot];
+  sj_reference_scope window = sj_reference_window(config, args);
+  int64_t k_slot, v_slot;
+  return sj_reference_position(&window, token, position, &k_slot, &v_slot) ? k_slot : -1;
+}
+
+uint32_t sj_reference_out_dim(const swa_jit_config *config)
+{
+  return config->head_dim_v != 0 ? config->head_dim_v : config->head_dim;
 }
 
 static int64_t stride_or(int64_t stride, int64_t usual)
@@ -78,86 +84,95 @@ static int64_t stride_or(int64_t stride, int64_t usual)
   return stride != 0 ? stride : usual;
 }
 
-uint32_t sj_reference_len(const swa_jit_config *config, const swa_jit_decode_args *args, uint32_t token)
-{
-  int64_t len = read_integer(args->lens, config->lens_type, token);
+/* One query head and what it has met so far. */
+typedef struct attended {
+  const uint16_t *q;
+  uint32_t kv_head;
+  double scale;
+  double cap;
+  double *k;      /* room for a row of K where V has rows of its own */
+  double *scores; /* of the unmasked positions */
+  double *values; /* their rows of V */
+  uint32_t count;
+} attended;
 
-  if (len < 0) {
-    return 0;
+/* Of the position in hand; k is a row less its scale. */
+static double score_row(const attended *a, const double *k, uint32_t head_dim, double k_scale)
+{
+  double sum = 0.0;
+  for (uint32_t d = 0; d < head_dim; d++) {
+    sum += sj_reference_bf16(a->q[d]) * k[d];
   }
-  return len > config->window_size ? config->window_size : (uint32_t)len;
+  return sj_reference_soft_cap(a->scale * k_scale * sum, a->cap);
 }
 
-int64_t sj_reference_slot(const swa_jit_config *config, const swa_jit_decode_args *args, uint32_t token,
-                          uint32_t position)
+static void attend(const sj_reference_scope *scope, uint32_t token, attended *a)
 {
-  int64_t row = (int64_t)token * stride_or(args->indices_token_stride, config->window_size);
-  int64_t slot;
-
-  if (position >= sj_reference_len(config, args, token)) {
-    return -1;
-  }
-  slot = read_integer(args->indices, config->index_type, row + position);
-  return slot < 0 || slot >= (int64_t)(args->num_blocks * args->block_size) ? -1 : slot;
-}
-
-/* The row's values before inv_scale, which multiplies sums of them: 0 times an infinite one is no element of a sum. */
-static void read_row(const swa_jit_config *config, const swa_jit_decode_args *args, int64_t slot, double *row)
-{
-  int64_t slot_stride = stride_or(args->slot_stride_bytes, config->head_dim);
-  int64_t block_stride = stride_or(args->block_stride_bytes, args->block_size * slot_stride);
-  const uint8_t *block = (const uint8_t *)args->kv + slot / args->block_size * block_stride;
-  sj_reference_read_row(SJ_REFERENCE_E4M3, block, args->block_size, (uint32_t)(slot % args->block_size), slot_stride,
-                        config->head_dim, 1.0, row);
-}
-
-/* Fills scores and rows of the unmasked positions; returns their number. */
-static uint32_t score_positions(const swa_jit_config *config, const swa_jit_decode_args *args, uint32_t token,
-                                uint32_t head, double *scores, double *rows)
-{
-  int64_t token_stride = stride_or(args->q_token_stride, (int64_t)args->num_heads * config->head_dim);
-  int64_t head_stride = stride_or(args->q_head_stride, config->head_dim);
-  const uint16_t *q = (const uint16_t *)args->q + token * token_stride + head * head_stride;
-  uint32_t len = sj_reference_len(config, args, token);
-  uint32_t count = 0;
-
+  uint32_t len = sj_reference_scope_len(scope, token);
   for (uint32_t j = 0; j < len; j++) {
-    int64_t slot = sj_reference_slot(config, args, token, j);
-    double *row = rows + (uint64_t)count * config->head_dim;
-    double sum = 0.0;
-
-    if (slot < 0) {
+    int64_t k_slot, v_slot;
+    if (!sj_reference_position(scope, token, j, &k_slot, &v_slot)) {
       continue;
     }
-    double inv_scale = read_inv_scale(config, args, slot);
-    read_row(config, args, slot, row);
-    for (uint32_t d = 0; d < config->head_dim; d++) {
-      sum += sj_reference_bf16(q[d]) * row[d];
-      row[d] *= inv_scale;
+    double *v = a->values + (uint64_t)a->count * scope->v.head_dim;
+    double v_scale = sj_reference_pool_row(&scope->v, v_slot, a->kv_head, v);
+    double k_scale = scope->has_v ? sj_reference_pool_row(&scope->k, k_slot, a->kv_head, a->k) : v_scale;
+    a->scores[a->count] = score_row(a, scope->has_v ? a->k : v, scope->k.head_dim, k_scale);
+    for (uint32_t d = 0; d < scope->v.head_dim; d++) {
+      v[d] *= v_scale;
     }
-    scores[count++] = (double)args->scale * inv_scale * sum;
+    a->count++;
   }
-  return count;
+}
+
+static const uint16_t *find_q(const swa_jit_config *config, const swa_jit_decode_args *args, uint32_t token,
+                              uint32_t head)
+{
+  int64_t head_stride = stride_or(args->q_head_stride, config->head_dim);
+  int64_t token_stride = stride_or(args->q_token_stride, (int64_t)args->num_heads * config->head_dim);
+  return (const uint16_t *)args->q + token * token_stride + head * head_stride;
+}
+
+static void finish(const swa_jit_decode_args *args, const attended *a, const float *sink, uint32_t out_dim, double *out,
+                   double *lse)
+{
+  const sj_reference_row row = {a->scores, a->values, a->count, out_dim, sink};
+  const sj_reference_lse_form form = {
+      .is_base_2 = (args->lse_form & SWA_JIT_LSE_BASE_2) != 0,
+      .has_sink = (args->lse_form & SWA_JIT_LSE_WITH_SINK) != 0,
+      .is_plus_infinity_when_empty = (args->lse_form & SWA_JIT_LSE_EMPTY_PLUS_INFINITY) != 0,
+  };
+  double plain = sj_reference_softmax(&row, out);
+  *lse = sj_reference_lse_in_form(plain, a->count == 0, sink, form);
 }
 
 void sj_reference_head(const swa_jit_config *config, const swa_jit_decode_args *args, uint32_t token, uint32_t head,
                        double *out, double *lse)
 {
-  uint64_t len = sj_reference_len(config, args, token);
-  double *scores = malloc((len + 1) * (config->head_dim + 1) * sizeof *scores);
+  const sj_reference_scope window = sj_reference_window(config, args);
+  const sj_reference_scope extra = sj_reference_extra(config, args);
+  uint32_t out_dim = sj_reference_out_dim(config);
+  uint64_t most = (uint64_t)sj_reference_scope_len(&window, token) + sj_reference_scope_len(&extra, token);
+  double *room = malloc((config->head_dim + most * (out_dim + 1)) * sizeof *room);
 
-  if (scores == NULL) { /* no result agrees with NaN */
-    for (uint32_t d = 0; d < config->head_dim; d++) {
+  if (room == NULL) { /* no result agrees with NaN */
+    for (uint32_t d = 0; d < out_dim; d++) {
       out[d] = NAN;
     }
     *lse = NAN;
     return;
   }
-  double *rows = scores + len;
-  sj_reference_row row = {.scores = scores, .values = rows, .head_dim_v = config->head_dim};
-  row.count = score_positions(config, args, token, head, scores, rows);
-  *lse = sj_reference_softmax(&row, out);
-  free(scores);
+  attended a = {.q = find_q(config, args, token, head),
+                .kv_head = head / (args->num_heads / window.k.num_kv_heads),
+                .scale = (double)args->scale,
+                .cap = config->soft_cap != 0 ? (double)args->soft_cap : 0.0,
+                .k = room,
+                .scores = room + config->head_dim,
+                .values = room + config->head_dim + most};
+  attend(&window, token, &a);
+  attend(&extra, token, &a);
+  finish(args, &a, config->sinks != 0 && args->sinks != NULL ? &args->sinks[head] : NULL, out_dim, out, lse);
+  free(room);
 }
 
 typedef struct work {
@@ -180,7 +195,7 @@ static void *decode_heads(void *data)
       return NULL;
     }
     sj_reference_head(w->config, w->args, (uint32_t)(at / w->args->num_heads), (uint32_t)(at % w->args->num_heads),
-                      w->out + at * w->config->head_dim, w->lse + at);
+                      w->out + at * sj_reference_out_dim(w->config), w->lse + at);
   }
 }
 

@@ -23,13 +23,13 @@ static void e8m0_of_known_bytes_is_exact(void **state)
 static void sizes_are_those_that_engines_use(void **state)
 {
   (void)state;
-  assert_int_equal(sj_reference_row_bytes(SJ_REFERENCE_E4M3, 192), 192);
-  assert_int_equal(sj_reference_row_bytes(SJ_REFERENCE_BF16, 192), 384);
-  assert_int_equal(sj_reference_row_bytes(SJ_REFERENCE_FOOTER_584, DIM), 576);
-  assert_int_equal(sj_reference_row_bytes(SJ_REFERENCE_FOOTER_528, DIM), 512);
-  assert_int_equal(sj_reference_block_bytes(SJ_REFERENCE_FOOTER_584, DIM, 64), 37376);
-  assert_int_equal(sj_reference_block_bytes(SJ_REFERENCE_FOOTER_528, DIM, 32), 16896);
-  assert_int_equal(sj_reference_block_bytes(SJ_REFERENCE_BF16, 64, 3), 384);
+  assert_int_equal(sj_reference_row_bytes(SWA_JIT_KV_E4M3, 192), 192);
+  assert_int_equal(sj_reference_row_bytes(SWA_JIT_KV_BF16, 192), 384);
+  assert_int_equal(sj_reference_row_bytes(SWA_JIT_KV_FOOTER_584, DIM), 576);
+  assert_int_equal(sj_reference_row_bytes(SWA_JIT_KV_FOOTER_528, DIM), 512);
+  assert_int_equal(sj_reference_block_bytes(SWA_JIT_KV_FOOTER_584, DIM, 64), 37376);
+  assert_int_equal(sj_reference_block_bytes(SWA_JIT_KV_FOOTER_528, DIM, 32), 16896);
+  assert_int_equal(sj_reference_block_bytes(SWA_JIT_KV_BF16, 64, 3), 384);
 }
 
 static void bf16_row_is_read_at_its_stride(void **state)
@@ -37,9 +37,9 @@ static void bf16_row_is_read_at_its_stride(void **state)
   static const uint16_t block[2][4] = {{0x3F80, 0x4000, 0, 0}, {0xBF80, 0x7F80, 0, 0}};
   double row[2];
   (void)state;
-  sj_reference_read_row(SJ_REFERENCE_BF16, (const uint8_t *)block, 2, 1, 8, 2, 5.0, row);
+  sj_reference_read_row(SWA_JIT_KV_BF16, (const uint8_t *)block, 2, 1, 8, 2, 5.0, row);
   assert_true(row[0] == -1.0 && isinf(row[1])); /* no scale */
-  sj_reference_read_row(SJ_REFERENCE_BF16, (const uint8_t *)block, 4, 1, 0, 2, 1.0, row);
+  sj_reference_read_row(SWA_JIT_KV_BF16, (const uint8_t *)block, 4, 1, 0, 2, 1.0, row);
   assert_true(row[0] == 0.0 && row[1] == 0.0); /* packed: the second pair */
 }
 
@@ -48,9 +48,9 @@ static void e4m3_row_is_multiplied_by_its_scale(void **state)
   static const uint8_t block[4] = {CODE_1, CODE_MINUS_2, CODE_448, CODE_NAN};
   double row[2];
   (void)state;
-  sj_reference_read_row(SJ_REFERENCE_E4M3, block, 2, 0, 0, 2, 0.5, row);
+  sj_reference_read_row(SWA_JIT_KV_E4M3, block, 2, 0, 0, 2, 0.5, row);
   assert_true(row[0] == 0.5 && row[1] == -1.0);
-  sj_reference_read_row(SJ_REFERENCE_E4M3, block, 2, 1, 0, 2, -2.0, row);
+  sj_reference_read_row(SWA_JIT_KV_E4M3, block, 2, 1, 0, 2, -2.0, row);
   assert_true(row[0] == -896.0 && isnan(row[1]));
 }
 
@@ -68,12 +68,12 @@ static void footer_584_row_has_its_scales_behind_the_blocks_rows(void **state)
     scales[i] = (uint8_t)(127 + i);
   }
   scales[7] = 255; /* the pad counts for nothing */
-  sj_reference_read_row(SJ_REFERENCE_FOOTER_584, block, 2, 1, 0, DIM, 3.0, row);
+  sj_reference_read_row(SWA_JIT_KV_FOOTER_584, block, 2, 1, 0, DIM, 3.0, row);
   for (int d = 0; d < 448; d++) {
     assert_true(row[d] == (double)(1 << (d / 64)));
   }
   assert_true(row[448] == 0.0 && row[510] == 0.0 && row[511] == 2.0);
-  sj_reference_read_row(SJ_REFERENCE_FOOTER_584, block, 2, 0, 0, DIM, 3.0, row);
+  sj_reference_read_row(SWA_JIT_KV_FOOTER_584, block, 2, 0, 0, DIM, 3.0, row);
   assert_true(row[0] == 0.0 && row[511] == 0.0);
 }
 
@@ -86,10 +86,10 @@ static void footer_528_row_has_a_scale_for_every_32_elements(void **state)
   memset(block + 3 * 512, 127, 3 * 16);
   block[3 * 512 + 2 * 16 + 15] = 130;
   block[3 * 512 + 2 * 16] = 255;
-  sj_reference_read_row(SJ_REFERENCE_FOOTER_528, block, 3, 2, 0, DIM, 1.0, row);
+  sj_reference_read_row(SWA_JIT_KV_FOOTER_528, block, 3, 2, 0, DIM, 1.0, row);
   assert_true(isnan(row[0]) && isnan(row[31]) && row[32] == 1.0 && row[479] == 1.0);
   assert_true(row[480] == 8.0 && row[511] == 8.0);
-  sj_reference_read_row(SJ_REFERENCE_FOOTER_528, block, 3, 1, 0, DIM, 1.0, row);
+  sj_reference_read_row(SWA_JIT_KV_FOOTER_528, block, 3, 1, 0, DIM, 1.0, row);
   assert_true(row[0] == 1.0 && row[511] == 1.0);
 }
 
