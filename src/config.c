@@ -14,6 +14,8 @@
 #define COUNT(array) ((unsigned)(sizeof(array) / sizeof((array)[0])))
 #define OFFSET(field) offsetof(swa_jit_config, field)
 
+enum { FOOTER_HEAD_DIM = 512 };
+
 static const uint32_t arch_values[] = {
     SWA_JIT_ARCH_NATIVE,  SWA_JIT_ARCH_SM_80,   SWA_JIT_ARCH_SM_89,   SWA_JIT_ARCH_SM_90A,
     SWA_JIT_ARCH_SM_100A, SWA_JIT_ARCH_SM_103A, SWA_JIT_ARCH_SM_120A,
@@ -312,6 +314,94 @@ static swa_jit_status copy_given(const swa_jit_config *given, swa_jit_config *co
   return SWA_JIT_OK;
 }
 
+/* ---- fields that do not fit each other: the messages say why ---- */
+
+static bool is_footer(uint32_t format)
+{
+  return format == SWA_JIT_KV_FOOTER_584 || format == SWA_JIT_KV_FOOTER_528;
+}
+
+/* The values are checked: a format is its name's place in the list. */
+static swa_jit_status check_footer(const swa_jit_config *config, const char *field_name, uint32_t format)
+{
+  if (is_footer(format) && config->head_dim != FOOTER_HEAD_DIM) {
+    return sj_fail(SWA_JIT_INVALID, "%s %s with head_dim %u: its rows have %d elements; set head_dim to %d", field_name,
+                   kv_format_names[format], config->head_dim, FOOTER_HEAD_DIM, FOOTER_HEAD_DIM);
+  }
+  if (is_footer(format) && config->head_dim_v != 0) {
+    return sj_fail(SWA_JIT_INVALID, "%s %s with head_dim_v %u: its rows are K and V alike; set head_dim_v to 0",
+                   field_name, kv_format_names[format], config->head_dim_v);
+  }
+  return SWA_JIT_OK;
+}
+
+static swa_jit_status check_extra(const swa_jit_config *config)
+{
+  if (config->extra_size == 0) {
+    if (config->extra_format == SWA_JIT_KV_E4M3_SLOT) {
+      return SWA_JIT_OK;
+    }
+    return sj_fail(SWA_JIT_INVALID,
+                   "extra_format %s with extra_size 0: there is no extra scope; leave extra_format at e4m3_slot, or "
+                   "set extra_size",
+                   kv_format_names[config->extra_format]);
+  }
+  if (config->head_dim_v != 0) {
+    return sj_fail(SWA_JIT_INVALID,
+                   "extra_size %u with head_dim_v %u: with a pool of its own for V there is one scope only; set one of "
+                   "the two to 0, or make two calls and join them with swa_jit_merge",
+                   config->extra_size, config->head_dim_v);
+  }
+  if ((config->kv_format == SWA_JIT_KV_BF16) != (config->extra_format == SWA_JIT_KV_BF16)) {
+    return sj_fail(SWA_JIT_UNSUPPORTED,
+                   "kv_format %s with extra_format %s: a kernel does not mix bf16 with e4m3; make two calls and join "
+                   "them with swa_jit_merge",
+                   kv_format_names[config->kv_format], kv_format_names[config->extra_format]);
+  }
+  return check_footer(config, "extra_format", config->extra_format);
+}
+
+/* Where a field is not read it keeps its default, so that one kernel has one key. */
+static swa_jit_status check_scale_type(const swa_jit_config *config)
+{
+  const bool has_extra = config->extra_size != 0;
+  if (config->scale_type == SWA_JIT_FLOAT32 || config->kv_format == SWA_JIT_KV_E4M3_SLOT
+      || (has_extra && config->extra_format == SWA_JIT_KV_E4M3_SLOT)) {
+    return SWA_JIT_OK;
+  }
+  return sj_fail(SWA_JIT_INVALID,
+                 "scale_type %s with kv_format %s%s%s: only e4m3_slot has a scale a slot; leave scale_type at float32",
+                 scale_type_names[config->scale_type], kv_format_names[config->kv_format],
+                 has_extra ? " and extra_format " : "", has_extra ? kv_format_names[config->extra_format] : "");
+}
+
+static swa_jit_status check_merge(const swa_jit_config *config)
+{
+  for (unsigned i = 0; i < NUM_FIELDS; i++) {
+    char shown[16], usual[16];
+    const uint32_t value = sj_config_get(config, &fields[i]);
+    if (fields[i].offset != OFFSET(arch) && fields[i].offset != OFFSET(kernel) && value != fields[i].default_value) {
+      return sj_fail(SWA_JIT_INVALID,
+                     "%s %s with kernel merge: the merge kernel takes every shape at launch; leave %s at %s",
+                     fields[i].name, sj_config_value_text(&fields[i], value, shown), fields[i].name,
+                     sj_config_value_text(&fields[i], fields[i].default_value, usual));
+    }
+  }
+  return SWA_JIT_OK;
+}
+
+static swa_jit_status check_together(const swa_jit_config *config)
+{
+  if (config->kernel == SWA_JIT_KERNEL_MERGE) {
+    return check_merge(config);
+  }
+  swa_jit_status status = check_footer(config, "kv_format", config->kv_format);
+  if (status == SWA_JIT_OK) {
+    status = check_extra(config);
+  }
+  return status == SWA_JIT_OK ? check_scale_type(config) : status;
+}
+
 /* What no kernel part serves yet. */
 static swa_jit_status check_served(const swa_jit_config *config)
 {
@@ -334,6 +424,9 @@ swa_jit_status sj_config_take(const swa_jit_config *given, swa_jit_config *confi
   swa_jit_status status = copy_given(given, &config);
   if (status == SWA_JIT_OK) {
     status = check_values(&config);
+  }
+  if (status == SWA_JIT_OK) {
+    status = check_together(&config);
   }
   if (status == SWA_JIT_OK) {
     status = check_served(&config);

@@ -39,7 +39,8 @@ swa_jit_status sj_config_read_value(const sj_config_field *field, const char *te
 /* The defaults of the table. */
 void sj_config_init(swa_jit_config *config);
 
-/* The caller's struct, of whatever size, as this library's; every field legal; arch concrete or NATIVE. */
+/* The caller's struct, of whatever size, as this library's: every field legal, and they fit each other; arch concrete
+ * or NATIVE. INVALID; UNSUPPORTED (legal, but no kernel does it); NEWER. */
 swa_jit_status sj_config_take(const swa_jit_config *given, swa_jit_config *config_out);
 
 /* swa_jit_config_to_text and swa_jit_config_from_text. */

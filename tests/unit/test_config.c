@@ -60,6 +60,12 @@ static void defaults_are_the_documented_ones(void **state)
   assert_int_equal(config.lens_type, SWA_JIT_INT32);
   assert_int_equal(config.scale_type, SWA_JIT_FLOAT32);
   assert_int_equal(config.lse, 1);
+  assert_int_equal(config.head_dim_v, 0);
+  assert_int_equal(config.sinks, 0);
+  assert_int_equal(config.soft_cap, 0);
+  assert_int_equal(config.extra_size, 0);
+  assert_int_equal(config.extra_format, SWA_JIT_KV_E4M3_SLOT);
+  assert_int_equal(config.kernel, SWA_JIT_KERNEL_DECODE);
 }
 
 static void table_every_field_is_found_by_its_name_only(void **state)
@@ -134,24 +140,164 @@ static void value_text_without_a_name_is_null(void **state)
 
 /* ---- taking ----------------------------------------------------------------------------------------------- */
 
+/* The fields of check_served's list in config.c: with another value than the default they are refused, last of all. */
+static bool is_served(const swa_jit_config *config)
+{
+  static const char *const unserved[] = {"kv_format", "head_dim_v", "sinks", "soft_cap", "extra_size", "kernel"};
+  for (size_t i = 0; i < sizeof unserved / sizeof unserved[0]; i++) {
+    if (sj_config_get(config, find(unserved[i])) != find(unserved[i])->default_value) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static void assert_legal(const swa_jit_config *given)
+{
+  swa_jit_config taken;
+  const swa_jit_status status = sj_config_take(given, &taken);
+  if (is_served(given)) {
+    assert_int_equal(status, SWA_JIT_OK);
+    assert_true(sj_config_equal(given, &taken));
+  } else {
+    assert_int_equal(status, SWA_JIT_UNSUPPORTED);
+    assert_non_null(strstr(sj_message(), "is not served by this release: leave it at its default"));
+  }
+}
+
+/* Each beside what it needs of other fields. */
 static void config_with_every_legal_value_is_taken(void **state)
 {
   (void)state;
   const sj_config_field *field = NULL;
   for (unsigned i = 0; (field = sj_config_field_at(i)) != NULL; i++) {
     for (unsigned v = 0; v < field->num_values; v++) {
-      swa_jit_config given = SWA_JIT_CONFIG_INIT, taken;
+      swa_jit_config given = SWA_JIT_CONFIG_INIT;
       sj_config_set(&given, field, field->values[v]);
-      const bool is_served = !field->text_is_optional && field != find("kv_format");
-      if (!is_served && field->values[v] != field->default_value) {
-        assert_int_equal(sj_config_take(&given, &taken), SWA_JIT_UNSUPPORTED);
-        continue;
-      }
-      assert_int_equal(sj_config_take(&given, &taken), SWA_JIT_OK);
-      assert_true(sj_config_equal(&given, &taken));
+      given.extra_size = field == find("extra_format") ? 512 : given.extra_size;
+      given.kv_format = field == find("extra_format") ? field->values[v] : given.kv_format;
+      assert_legal(&given);
     }
   }
 }
+
+/* ---- fields together -------------------------------------------------------------------------------------- */
+
+typedef struct together_case {
+  const char *text;
+  swa_jit_status status;
+  const char *message; /* its whole text */
+} together_case;
+
+static swa_jit_config config_of(const char *text)
+{
+  swa_jit_config config;
+  assert_int_equal(sj_config_from_text(text, &config), SWA_JIT_OK);
+  return config;
+}
+
+static void config_whose_fields_do_not_fit_is_refused_with_the_remedy(void **state)
+{
+  (void)state;
+  static const together_case rows[] = {
+      {"kv_format=footer_584 head_dim=256", SWA_JIT_INVALID,
+       "kv_format footer_584 with head_dim 256: its rows have 512 elements; set head_dim to 512"},
+      {"kv_format=footer_528 head_dim=64", SWA_JIT_INVALID,
+       "kv_format footer_528 with head_dim 64: its rows have 512 elements; set head_dim to 512"},
+      {"kv_format=footer_584 head_dim_v=512", SWA_JIT_INVALID,
+       "kv_format footer_584 with head_dim_v 512: its rows are K and V alike; set head_dim_v to 0"},
+      {"kv_format=footer_528 head_dim_v=128", SWA_JIT_INVALID,
+       "kv_format footer_528 with head_dim_v 128: its rows are K and V alike; set head_dim_v to 0"},
+      {"extra_size=512 extra_format=footer_584 head_dim=128", SWA_JIT_INVALID,
+       "extra_format footer_584 with head_dim 128: its rows have 512 elements; set head_dim to 512"},
+      {"extra_size=512 extra_format=footer_528 head_dim=192", SWA_JIT_INVALID,
+       "extra_format footer_528 with head_dim 192: its rows have 512 elements; set head_dim to 512"},
+      {"extra_size=512 head_dim_v=128", SWA_JIT_INVALID,
+       "extra_size 512 with head_dim_v 128: with a pool of its own for V there is one scope only; set one of the two "
+       "to "
+       "0, or make two calls and join them with swa_jit_merge"},
+      {"extra_format=bf16 kv_format=bf16", SWA_JIT_INVALID,
+       "extra_format bf16 with extra_size 0: there is no extra scope; leave extra_format at e4m3_slot, or set "
+       "extra_size"},
+      {"scale_type=bfloat16 kv_format=bf16", SWA_JIT_INVALID,
+       "scale_type bfloat16 with kv_format bf16: only e4m3_slot has a scale a slot; leave scale_type at float32"},
+      {"scale_type=bfloat16 kv_format=e4m3 extra_size=64 extra_format=footer_528", SWA_JIT_INVALID,
+       "scale_type bfloat16 with kv_format e4m3 and extra_format footer_528: only e4m3_slot has a scale a slot; leave "
+       "scale_type at float32"},
+      {"kv_format=bf16 extra_size=64", SWA_JIT_UNSUPPORTED,
+       "kv_format bf16 with extra_format e4m3_slot: a kernel does not mix bf16 with e4m3; make two calls and join them "
+       "with swa_jit_merge"},
+      {"kv_format=footer_584 extra_size=64 extra_format=bf16", SWA_JIT_UNSUPPORTED,
+       "kv_format footer_584 with extra_format bf16: a kernel does not mix bf16 with e4m3; make two calls and join "
+       "them "
+       "with swa_jit_merge"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    const swa_jit_config given = config_of(rows[i].text);
+    swa_jit_config taken;
+    memset(&taken, 0x5a, sizeof taken);
+    assert_int_equal(sj_config_take(&given, &taken), rows[i].status);
+    assert_string_equal(sj_message(), rows[i].message);
+    assert_int_equal(taken.size, 0x5a5a5a5a);
+  }
+}
+
+static void config_whose_fields_fit_is_legal(void **state)
+{
+  (void)state;
+  static const char *const texts[] = {
+      "kv_format=footer_584",
+      "kv_format=footer_584 extra_size=512 extra_format=footer_584 sinks=1",
+      "kv_format=footer_528 extra_size=8192 extra_format=e4m3",
+      "kv_format=bf16 extra_size=1 extra_format=bf16 head_dim=64",
+      "kv_format=bf16 head_dim=192 head_dim_v=128 sinks=1",
+      "kv_format=e4m3 extra_size=64 scale_type=bfloat16",
+      "extra_size=64 extra_format=footer_528 scale_type=bfloat16",
+      "head_dim=64 head_dim_v=64 scale_type=bfloat16 soft_cap=1",
+  };
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    const swa_jit_config config = config_of(texts[i]);
+    assert_legal(&config);
+  }
+}
+
+/* Values come before what they make together, and both before what is served. */
+static void config_with_several_faults_names_the_values_first(void **state)
+{
+  (void)state;
+  swa_jit_config given = config_of("kv_format=footer_584 head_dim=64 sinks=1"), taken;
+  given.lens_type = 7;
+  assert_int_equal(sj_config_take(&given, &taken), SWA_JIT_INVALID);
+  assert_string_equal(sj_message(), "lens_type is 7: use int32 or int64");
+  given.lens_type = SWA_JIT_INT32;
+  assert_int_equal(sj_config_take(&given, &taken), SWA_JIT_INVALID);
+  assert_string_equal(sj_message(), "kv_format footer_584 with head_dim 64: its rows have 512 elements; set head_dim "
+                                    "to 512");
+}
+
+static void config_of_merge_takes_its_architecture_and_no_other_field(void **state)
+{
+  (void)state;
+  swa_jit_config given = config_of("kernel=merge arch=sm_90a"), taken;
+  assert_legal(&given);
+  const sj_config_field *field = NULL;
+  for (unsigned i = 0; (field = sj_config_field_at(i)) != NULL; i++) {
+    given = config_of("kernel=merge");
+    sj_config_set(&given, field, other_value(field));
+    if (field == find("arch") || field == find("kernel")) {
+      continue;
+    }
+    char value[16], usual[16], expected[256];
+    snprintf(expected, sizeof expected,
+             "%s %s with kernel merge: the merge kernel takes every shape at launch; leave %s at %s", field->name,
+             sj_config_value_text(field, other_value(field), value), field->name,
+             sj_config_value_text(field, field->default_value, usual));
+    assert_int_equal(sj_config_take(&given, &taken), SWA_JIT_INVALID);
+    assert_string_equal(sj_message(), expected);
+  }
+}
+
+/* ---- single values ---------------------------------------------------------------------------------------- */
 
 static void config_with_a_value_outside_is_invalid_and_output_untouched(void **state)
 {
@@ -174,6 +320,12 @@ static void config_with_a_value_outside_is_invalid_and_output_untouched(void **s
       {"lens_type", 64, "lens_type is 64: use int32 or int64"},
       {"scale_type", UINT32_MAX, "scale_type is 4294967295: use float32 or bfloat16"},
       {"lse", 2, "lse is 2: use 0 or 1"},
+      {"head_dim_v", 32, "head_dim_v is 32: use 0, 64, 96, 128, 192, 256 or 512"},
+      {"sinks", 2, "sinks is 2: use 0 or 1"},
+      {"soft_cap", 50, "soft_cap is 50: use 0 or 1"},
+      {"extra_size", 8193, "extra_size is 8193: use 0 to 8192"},
+      {"extra_format", 5, "extra_format is 5: use e4m3_slot, e4m3, bf16, footer_584 or footer_528"},
+      {"kernel", 2, "kernel is 2: use decode or merge"},
       {"arch", 75, "arch is 75: use native, sm_80, sm_89, sm_90a, sm_100a, sm_103a or sm_120a"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -406,6 +558,10 @@ int main(void)
       cmocka_unit_test(values_text_in_a_short_buffer_is_cut),
       cmocka_unit_test(value_text_without_a_name_is_null),
       cmocka_unit_test(config_with_every_legal_value_is_taken),
+      cmocka_unit_test(config_whose_fields_do_not_fit_is_refused_with_the_remedy),
+      cmocka_unit_test(config_whose_fields_fit_is_legal),
+      cmocka_unit_test(config_with_several_faults_names_the_values_first),
+      cmocka_unit_test(config_of_merge_takes_its_architecture_and_no_other_field),
       cmocka_unit_test(config_with_a_value_outside_is_invalid_and_output_untouched),
       cmocka_unit_test(config_of_window_bounds_is_taken),
       cmocka_unit_test(config_of_another_size_follows_the_rule),
