@@ -231,7 +231,8 @@ static swa_jit_status compile(swa_jit_lib *lib, struct swa_jit_kernel *kernel, c
                               sj_compile_ptx ptx, sj_compiled *compiled_out)
 {
   dump(lib, kernel, ".cu", kernel->source, strlen(kernel->source));
-  swa_jit_status status = sj_compile_run(nvrtc, kernel->arch, kernel->source, ptx, &lib->options.log, compiled_out);
+  swa_jit_status status = sj_compile_run(nvrtc, kernel->arch, sj_render_kernel_name(&kernel->config), kernel->source,
+                                         ptx, &lib->options.log, compiled_out);
   dump(lib, kernel, ".log", compiled_out->log, compiled_out->log != NULL ? strlen(compiled_out->log) : 0);
   if (status != SWA_JIT_OK) {
     sj_stats_add(lib->stats.compile_failures, status != SWA_JIT_UNSUPPORTED);
@@ -359,13 +360,16 @@ static swa_jit_status load(swa_jit_lib *lib, const sj_cuda_api *cuda, struct swa
 {
   bool is_refused = false;
   uint64_t start_ns = sj_os_now_ns();
-  swa_jit_status status = sj_load_make(cuda, kernel->arch, &kernel->plan, kernel->cubin, &is_refused, &kernel->loaded);
+  const char *kernel_name = sj_render_kernel_name(&kernel->config);
+  swa_jit_status status =
+      sj_load_make(cuda, kernel->arch, &kernel->plan, kernel_name, kernel->cubin, &is_refused, &kernel->loaded);
   if (status != SWA_JIT_OK && is_refused && kernel->info.origin == SWA_JIT_ORIGIN_STORE
       && !sj_lib_has_flag(lib, SWA_JIT_FLAG_NO_COMPILE)) {
     status = replace_refused(lib, kernel);
     start_ns = sj_os_now_ns();
     if (status == SWA_JIT_OK) {
-      status = sj_load_make(cuda, kernel->arch, &kernel->plan, kernel->cubin, &is_refused, &kernel->loaded);
+      status =
+          sj_load_make(cuda, kernel->arch, &kernel->plan, kernel_name, kernel->cubin, &is_refused, &kernel->loaded);
     }
   }
   if (status == SWA_JIT_OK) {

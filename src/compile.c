@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "os.h"
-#include "render.h"
+#include "text.h"
 
 enum { /* the vendor's numbers, nvrtc.h of CUDA 13.0 */
        NVRTC_SUCCESS = 0,
@@ -15,7 +15,6 @@ enum { /* the vendor's numbers, nvrtc.h of CUDA 13.0 */
        NVRTC_ERROR_COMPILATION = 6
 };
 
-#define PROGRAM_NAME SJ_KERNEL_NAME ".cu"
 #define NO_CACHE_OPTION "--no-cache"
 #define NO_CACHE_NVRTC 12090u /* the first NVRTC that has a cache, and the option against it */
 
@@ -23,8 +22,19 @@ enum {
   SOURCE_CONTEXT = 3, /* lines shown on each side of an error */
   MESSAGE_LINES = 8,  /* compiler lines that a message carries */
   MESSAGE_BYTES = 2048,
-  MOST_ARCHS = 256 /* more than a compiler will ever list */
+  MOST_ARCHS = 256, /* more than a compiler will ever list */
+  PROGRAM_NAME_SIZE = 64
 };
+
+/* What is compiled, and how. */
+typedef struct compile_job {
+  const sj_nvrtc_api *api;
+  const sj_arch *arch;
+  const char *kernel_name;
+  const char *source;
+  char program_name[PROGRAM_NAME_SIZE]; /* what the compiler calls the source before its first #line */
+  const sj_log *log;
+} compile_job;
 
 /*
  * What stands here is part of the key, so each option must change the code or what is kept of the compile:
@@ -133,20 +143,28 @@ static bool holds(const char *line, size_t length, const char *part)
   return memmem(line, length, part, strlen(part)) != NULL;
 }
 
-/* ptxas reports function by function; the kernel's part begins with its name. */
-static void read_report(const char *log, sj_compiled *compiled)
+/* Whether the line ends in a blank and that name. */
+static bool ends_in_name(const char *line, size_t length, const char *name)
 {
+  const size_t name_length = strlen(name);
+  return length > name_length && line[length - name_length - 1] == ' '
+         && memcmp(line + length - name_length, name, name_length) == 0;
+}
+
+/* ptxas reports function by function; the kernel's part begins with its name. */
+static void read_report(const char *log, const char *kernel_name, sj_compiled *compiled)
+{
+  char quoted[PROGRAM_NAME_SIZE];
+  snprintf(quoted, sizeof quoted, "'%s'", kernel_name);
   bool is_kernel = false;     /* in the part of the kernel's entry function */
   bool is_properties = false; /* in the properties of the kernel itself, not of a function that it calls */
   for (const char *line = log; *line != '\0';) {
     size_t length = strcspn(line, "\n");
     if (holds(line, length, "Compiling entry function '")) {
-      is_kernel = holds(line, length, "'" SJ_KERNEL_NAME "'");
+      is_kernel = holds(line, length, quoted);
       is_properties = false;
     } else if (holds(line, length, "Function properties for ")) {
-      const char *name = line + length - strlen(SJ_KERNEL_NAME);
-      is_properties = length > strlen(SJ_KERNEL_NAME) && name[-1] == ' '
-                      && memcmp(name, SJ_KERNEL_NAME, strlen(SJ_KERNEL_NAME)) == 0;
+      is_properties = ends_in_name(line, length, kernel_name);
     } else if (is_properties) {
       read_count(line, length, " bytes spill stores", &compiled->spill_store_bytes);
       read_count(line, length, " bytes spill loads", &compiled->spill_load_bytes);
@@ -224,13 +242,13 @@ static bool read_directive(const char *line, size_t length, uint64_t *number_out
 }
 
 /* The line of the rendered source that its #line directives call number of name; 0 if there is none. */
-static unsigned find_line(const char *source, const char *name, size_t name_length, uint64_t number)
+static unsigned find_line(const compile_job *job, const char *name, size_t name_length, uint64_t number)
 {
-  const char *here = PROGRAM_NAME;
-  size_t here_length = strlen(PROGRAM_NAME);
+  const char *here = job->program_name;
+  size_t here_length = strlen(here);
   uint64_t here_number = 1;
   unsigned line_number = 1;
-  for (const char *line = source; *line != '\0'; line_number++) {
+  for (const char *line = job->source; *line != '\0'; line_number++) {
     size_t length = strcspn(line, "\n");
     if (!read_directive(line, length, &here_number, &here, &here_length)) {
       if (here_number == number && here_length == name_length && memcmp(here, name, name_length) == 0) {
@@ -243,21 +261,21 @@ static unsigned find_line(const char *source, const char *name, size_t name_leng
   return 0;
 }
 
-static swa_jit_status fail_source(const sj_nvrtc_api *api, const sj_arch *arch, const char *source,
-                                  const char *compiler_log, const sj_log *log)
+static swa_jit_status fail_source(const compile_job *job, const char *compiler_log)
 {
+  const uint32_t version = job->api->version_code;
   const char *error = find_error(compiler_log);
   size_t name_length = 0;
   uint64_t number = 0;
   if (read_place(error, &name_length, &number)) {
-    unsigned line_number = find_line(source, error, name_length, number);
+    unsigned line_number = find_line(job, error, name_length, number);
     if (line_number > 0) {
-      sj_log_source(log, source, line_number, SOURCE_CONTEXT);
+      sj_log_source(job->log, job->source, line_number, SOURCE_CONTEXT);
     }
   }
   return sj_fail(SWA_JIT_COMPILE_FAILED,
-                 "NVRTC %u.%u refused the source for %s; dump_dir or SWA_JIT_DUMP_DIR keeps it:\n%.*s",
-                 api->version_code / 1000, api->version_code % 1000 / 10, arch->name, first_lines(error), error);
+                 "NVRTC %u.%u refused the source for %s; dump_dir or SWA_JIT_DUMP_DIR keeps it:\n%.*s", version / 1000,
+                 version % 1000 / 10, job->arch->name, first_lines(error), error);
 }
 
 /* ---- The compile ----------------------------------------------------------------------------------------- */
@@ -295,45 +313,47 @@ static swa_jit_status fetch(const sj_nvrtc_api *api, sj_nvrtc_program program, c
 /* --no-cache is added here and not in sj_compile_options: it changes no byte of the cubin, so it is no part of the key,
  * and older compilers refuse it. An answer from NVRTC's own cache would have an empty log, so no figures, and a false
  * compile time. */
-static int compile_program(const sj_nvrtc_api *api, const sj_arch *arch, sj_nvrtc_program program)
+static int compile_program(const compile_job *job, sj_nvrtc_program program)
 {
   char storage[64];
   const char *options[SJ_MAX_COMPILE_OPTIONS + 1];
-  unsigned count = sj_compile_options(arch, storage, options);
-  if (api->version_code >= NO_CACHE_NVRTC) {
+  unsigned count = sj_compile_options(job->arch, storage, options);
+  if (job->api->version_code >= NO_CACHE_NVRTC) {
     options[count++] = NO_CACHE_OPTION;
   }
-  return api->compile_program(program, (int)count, options);
+  return job->api->compile_program(program, (int)count, options);
 }
 
-static swa_jit_status fetch_ptx(const sj_nvrtc_api *api, sj_nvrtc_program program, sj_compile_ptx ptx,
-                                const sj_log *log, sj_compiled *compiled)
+static swa_jit_status fetch_ptx(const compile_job *job, sj_nvrtc_program program, sj_compile_ptx ptx,
+                                sj_compiled *compiled)
 {
+  const sj_nvrtc_api *api = job->api;
   size_t count = 0;
   if (ptx == SJ_COMPILE_PTX_NONE) {
     return SWA_JIT_OK;
   }
   swa_jit_status status = fetch(api, program, "nvrtcGetPTX", api->get_ptx_size, api->get_ptx, &compiled->ptx, &count);
   if (status != SWA_JIT_OK && ptx == SJ_COMPILE_PTX_WISHED) {
-    sj_log_line(log, SWA_JIT_LOG_WARN, "the PTX could not be dumped, and the kernel is used without: %s", sj_message());
+    sj_log_line(job->log, SWA_JIT_LOG_WARN, "the PTX could not be dumped, and the kernel is used without: %s",
+                sj_message());
     return SWA_JIT_OK;
   }
   return status;
 }
 
-static swa_jit_status run_program(const sj_nvrtc_api *api, const sj_arch *arch, const char *source,
-                                  sj_nvrtc_program program, sj_compile_ptx ptx, const sj_log *log,
+static swa_jit_status run_program(const compile_job *job, sj_nvrtc_program program, sj_compile_ptx ptx,
                                   sj_compiled *compiled)
 {
+  const sj_nvrtc_api *api = job->api;
   uint64_t start = sj_os_now_ns();
-  int result = compile_program(api, arch, program);
+  int result = compile_program(job, program);
   compiled->compile_ns = sj_os_now_ns() - start;
   compiled->log = fetch_log(api, program);
   if (compiled->log == NULL) {
     return sj_fail_memory();
   }
   if (result == NVRTC_ERROR_COMPILATION) {
-    return fail_source(api, arch, source, compiled->log, log);
+    return fail_source(job, compiled->log);
   }
   if (result != NVRTC_SUCCESS) {
     return fail_call(api, "nvrtcCompileProgram", result, compiled->log);
@@ -343,26 +363,28 @@ static swa_jit_status run_program(const sj_nvrtc_api *api, const sj_arch *arch, 
       fetch(api, program, "nvrtcGetCUBIN", api->get_cubin_size, api->get_cubin, &cubin, &compiled->cubin_bytes);
   compiled->cubin = cubin;
   if (status == SWA_JIT_OK) {
-    status = fetch_ptx(api, program, ptx, log, compiled);
+    status = fetch_ptx(job, program, ptx, compiled);
   }
-  read_report(compiled->log, compiled);
+  read_report(compiled->log, job->kernel_name, compiled);
   return status;
 }
 
-swa_jit_status sj_compile_run(const sj_nvrtc_api *api, const sj_arch *arch, const char *source, sj_compile_ptx ptx,
-                              const sj_log *log, sj_compiled *compiled_out)
+swa_jit_status sj_compile_run(const sj_nvrtc_api *api, const sj_arch *arch, const char *kernel_name, const char *source,
+                              sj_compile_ptx ptx, const sj_log *log, sj_compiled *compiled_out)
 {
+  compile_job job = {.api = api, .arch = arch, .kernel_name = kernel_name, .source = source, .log = log};
+  snprintf(job.program_name, sizeof job.program_name, "%s.cu", kernel_name);
   *compiled_out = (sj_compiled){.nvrtc_version = api->version_code};
   swa_jit_status status = check_arch(api, arch);
   if (status != SWA_JIT_OK) {
     return status;
   }
   sj_nvrtc_program program = NULL;
-  int result = api->create_program(&program, source, PROGRAM_NAME, 0, NULL, NULL);
+  int result = api->create_program(&program, source, job.program_name, 0, NULL, NULL);
   if (result != NVRTC_SUCCESS) {
     return fail_call(api, "nvrtcCreateProgram", result, "");
   }
-  status = run_program(api, arch, source, program, ptx, log, compiled_out);
+  status = run_program(&job, program, ptx, compiled_out);
   api->destroy_program(&program);
   return status;
 }

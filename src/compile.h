@@ -27,12 +27,12 @@ typedef struct sj_compiled {
 /* The options of an architecture, NULL-terminated, in a fixed order; they are part of the key. Returns the count. */
 unsigned sj_compile_options(const sj_arch *arch, char storage[64], const char *options_out[SJ_MAX_COMPILE_OPTIONS]);
 
-/* UNSUPPORTED when this NVRTC is too old for arch, said before compiling; COMPILE_FAILED, only when the compiler found
- * the source wrong, with its lines (the numbered source around the first goes to log); NO_COMPILER when the compiler
- * itself is broken (its own files, its environment): another attempt may succeed; OUT_OF_MEMORY. *compiled_out is to be
- * finished in every case. */
-swa_jit_status sj_compile_run(const sj_nvrtc_api *api, const sj_arch *arch, const char *source, sj_compile_ptx ptx,
-                              const sj_log *log, sj_compiled *compiled_out);
+/* kernel_name: of the kernel in source. UNSUPPORTED when this NVRTC is too old for arch, said before compiling;
+ * COMPILE_FAILED, only when the compiler found the source wrong, with its lines (the numbered source around the first
+ * goes to log); NO_COMPILER when the compiler itself is broken (its own files, its environment): another attempt may
+ * succeed; OUT_OF_MEMORY. *compiled_out is to be finished in every case. */
+swa_jit_status sj_compile_run(const sj_nvrtc_api *api, const sj_arch *arch, const char *kernel_name, const char *source,
+                              sj_compile_ptx ptx, const sj_log *log, sj_compiled *compiled_out);
 void sj_compiled_finish(sj_compiled *compiled);
 
 #endif

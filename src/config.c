@@ -405,7 +405,7 @@ static swa_jit_status check_together(const swa_jit_config *config)
 /* What no kernel part serves yet. */
 static swa_jit_status check_served(const swa_jit_config *config)
 {
-  static const char *const unserved[] = {"kv_format", "head_dim_v", "sinks", "soft_cap", "extra_size", "kernel"};
+  static const char *const unserved[] = {"kv_format", "head_dim_v", "sinks", "soft_cap", "extra_size"};
   for (unsigned i = 0; i < COUNT(unserved); i++) {
     const sj_config_field *field = sj_config_field_find(unserved[i], strlen(unserved[i]));
     char buffer[16];

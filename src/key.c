@@ -26,16 +26,17 @@ static void add_source_line(sj_text *text, const char *source)
   add_line(text, "source", hex);
 }
 
-/* swa_decode-<arch>-<short name and value of each field>-<digest>.cubin */
+/* swa_decode-<arch>-<short name and value of each field>-<digest>.cubin, or swa_merge-<arch>-<digest>.cubin */
 static void make_file_name(const swa_jit_config *config, const uint8_t digest[SJ_DIGEST_BYTES],
                            char file_name[SJ_FILE_NAME_SIZE])
 {
   const sj_config_field *arch = sj_config_field_at(0);
   const sj_config_field *field = NULL;
   char buffer[16], hex[SJ_DIGEST_HEX_SIZE];
-  size_t length = (size_t)snprintf(file_name, SJ_FILE_NAME_SIZE, SJ_KERNEL_NAME "-%s",
+  size_t length = (size_t)snprintf(file_name, SJ_FILE_NAME_SIZE, "%s-%s", sj_render_kernel_name(config),
                                    sj_config_value_text(arch, sj_config_get(config, arch), buffer));
-  for (unsigned i = 1; (field = sj_config_field_at(i)) != NULL; i++) {
+  const bool has_fields = config->kernel == SWA_JIT_KERNEL_DECODE;
+  for (unsigned i = 1; has_fields && (field = sj_config_field_at(i)) != NULL; i++) {
     const uint32_t value = sj_config_get(config, field);
     if (field->short_name != NULL && (field->always_named || value != field->default_value)) {
       length += (size_t)snprintf(file_name + length, SJ_FILE_NAME_SIZE - length, "-%s%s", field->short_name,

@@ -16,7 +16,8 @@ typedef struct sj_key {
   char *text;
   size_t text_length;
   uint8_t digest[SJ_DIGEST_BYTES];   /* of text */
-  char file_name[SJ_FILE_NAME_SIZE]; /* swa_decode-sm_100a-hd512-hg16-kt16-w128-...-<digest>.cubin */
+  char file_name[SJ_FILE_NAME_SIZE]; /* swa_decode-sm_100a-hd512-hg16-kt16-w128-...-<digest>.cubin,
+                                         swa_merge-sm_100a-<digest>.cubin */
 } sj_key;
 
 /* source: rendered, zero-terminated. options: NULL-terminated compile options, in order. OK or OUT_OF_MEMORY. */

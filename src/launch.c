@@ -314,26 +314,25 @@ static swa_jit_status fail_launch(const struct swa_jit_kernel *kernel, swa_jit_s
 }
 
 /* function: the kernel's in the current context, or its CUkernel handle. */
-static int launch_function(const struct swa_jit_kernel *kernel, sj_cu_function function, swa_params *block,
+static int launch_function(const struct swa_jit_kernel *kernel, sj_cu_function function, const sj_launch_grid *grid,
                            swa_jit_stream stream)
 {
-  unsigned num_groups = block->num_kv_heads * block->kv_head_groups;
-  void *params[1] = {block};
-  return kernel->cuda->launch_kernel(function, block->num_tokens, num_groups, 1, WARP_THREADS * kernel->plan.num_warps,
-                                     1, 1, kernel->plan.shared_memory_bytes, stream, params, NULL);
+  void *params[1] = {grid->params};
+  return kernel->cuda->launch_kernel(function, grid->x, grid->y, 1, WARP_THREADS * kernel->plan.num_warps, 1, 1,
+                                     kernel->plan.shared_memory_bytes, stream, params, NULL);
 }
 
 /* The CUkernel takes the stream's context, whichever is current, but costs the driver more than the context's function.
  * A function is refused on a stream of another context: then it is the CUkernel's turn. */
-static swa_jit_status launch(const struct swa_jit_kernel *kernel, swa_params *block, swa_jit_stream stream)
+swa_jit_status sj_launch_kernel(const struct swa_jit_kernel *kernel, const sj_launch_grid *grid, swa_jit_stream stream)
 {
   sj_cu_function function = sj_load_find_function(kernel->cuda, &kernel->loaded);
   int result = SJ_CU_ERROR_INVALID_HANDLE;
   if (function != NULL) {
-    result = launch_function(kernel, function, block, stream);
+    result = launch_function(kernel, function, grid, stream);
   }
   if (result == SJ_CU_ERROR_INVALID_HANDLE || result == SJ_CU_ERROR_INVALID_CONTEXT) {
-    result = launch_function(kernel, (sj_cu_function)kernel->loaded.kernel, block, stream);
+    result = launch_function(kernel, (sj_cu_function)kernel->loaded.kernel, grid, stream);
   }
   return result == SJ_CU_SUCCESS ? SWA_JIT_OK : fail_launch(kernel, stream, result);
 }
@@ -343,6 +342,10 @@ swa_jit_status sj_launch_decode(const struct swa_jit_kernel *kernel, const swa_j
 {
   if (kernel == NULL) {
     return sj_fail(SWA_JIT_INVALID, "kernel is NULL: pass one that swa_jit_kernel_get returned");
+  }
+  if (kernel->config.kernel != SWA_JIT_KERNEL_DECODE) {
+    return sj_fail(SWA_JIT_INVALID, "the kernel is one of kernel=merge: pass it to swa_jit_merge, or get one of "
+                                    "kernel=decode");
   }
   swa_jit_status status = sj_abi_check(args, FIRST_ARGS_SIZE, sizeof *args, "swa_jit_decode_args");
   if (status != SWA_JIT_OK) {
@@ -357,5 +360,9 @@ swa_jit_status sj_launch_decode(const struct swa_jit_kernel *kernel, const swa_j
   }
   swa_params block;
   status = make_block(&kernel->config, args, &block);
-  return status == SWA_JIT_OK ? launch(kernel, &block, stream) : status;
+  if (status != SWA_JIT_OK) {
+    return status;
+  }
+  const sj_launch_grid grid = {block.num_tokens, block.num_kv_heads * block.kv_head_groups, &block};
+  return sj_launch_kernel(kernel, &grid, stream);
 }

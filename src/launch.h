@@ -6,6 +6,15 @@
 
 #include "kernel_table.h"
 
+/* CTAs along x and y, each of the plan's threads and shared memory; params: the kernel's one parameter. */
+typedef struct sj_launch_grid {
+  unsigned x, y;
+  void *params;
+} sj_launch_grid;
+
+/* Launches what was checked. WRONG_DEVICE or CUDA_ERROR. */
+swa_jit_status sj_launch_kernel(const struct swa_jit_kernel *kernel, const sj_launch_grid *grid, swa_jit_stream stream);
+
 swa_jit_status sj_launch_decode(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args,
                                 swa_jit_stream stream);
 

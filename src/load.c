@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "render.h"
 #include "text.h"
 
 typedef struct device {
@@ -216,15 +215,16 @@ static swa_jit_status load_first_context(const sj_cuda_api *api, const device_li
   return load_into_current(api, image_refused_out, loaded);
 }
 
-static swa_jit_status load_library(const sj_cuda_api *api, const sj_tile_plan *plan, const void *cubin,
-                                   const device_list *fitting, bool *image_refused_out, sj_loaded *loaded)
+static swa_jit_status load_library(const sj_cuda_api *api, const sj_tile_plan *plan, const char *kernel_name,
+                                   const void *cubin, const device_list *fitting, bool *image_refused_out,
+                                   sj_loaded *loaded)
 {
   int result = api->library_load_data(&loaded->library, cubin, NULL, NULL, 0, NULL, NULL, 0);
   if (result != SJ_CU_SUCCESS) {
     loaded->library = NULL;
     return fail_load(api, "cuLibraryLoadData", result, image_refused_out);
   }
-  result = api->library_get_kernel(&loaded->kernel, loaded->library, SJ_KERNEL_NAME);
+  result = api->library_get_kernel(&loaded->kernel, loaded->library, kernel_name);
   if (result != SJ_CU_SUCCESS) {
     return fail_load(api, "cuLibraryGetKernel", result, image_refused_out);
   }
@@ -238,8 +238,8 @@ static swa_jit_status load_library(const sj_cuda_api *api, const sj_tile_plan *p
   return load_first_context(api, fitting, image_refused_out, loaded);
 }
 
-swa_jit_status sj_load_make(const sj_cuda_api *api, const sj_arch *arch, const sj_tile_plan *plan, const void *cubin,
-                            bool *image_refused_out, sj_loaded *loaded_out)
+swa_jit_status sj_load_make(const sj_cuda_api *api, const sj_arch *arch, const sj_tile_plan *plan,
+                            const char *kernel_name, const void *cubin, bool *image_refused_out, sj_loaded *loaded_out)
 {
   *image_refused_out = false;
   if (api->driver_version < 0 || (uint32_t)api->driver_version < arch->min_driver) {
@@ -259,7 +259,7 @@ swa_jit_status sj_load_make(const sj_cuda_api *api, const sj_arch *arch, const s
     status = choose_devices(arch, plan, &list);
   }
   if (status == SWA_JIT_OK) {
-    status = load_library(api, plan, cubin, &list, image_refused_out, &loaded);
+    status = load_library(api, plan, kernel_name, cubin, &list, image_refused_out, &loaded);
   }
   free(list.devices);
   if (status != SWA_JIT_OK) {

@@ -28,11 +28,11 @@ typedef struct sj_loaded {
 /* NO_DEVICE when no device runs arch; UNSUPPORTED: driver too old for arch (said before loading), or no such device
  * has the shared memory; CUDA_ERROR. Nothing is left loaded on failure. Loads into the current context too, if there
  * is one, as sj_load_add_context. *image_refused_out (not NULL, always written): the CUDA_ERROR means that the driver
- * refused the cubin itself (no valid image, no code for the device, no swa_decode in it). When the cubin came from the
+ * refused the cubin itself (no valid image, no code for the device, no kernel_name in it). When the cubin came from the
  * store, the caller then sets the entry aside, compiles once and calls again; a cubin just compiled that is refused is
  * the final answer. */
-swa_jit_status sj_load_make(const sj_cuda_api *api, const sj_arch *arch, const sj_tile_plan *plan, const void *cubin,
-                            bool *image_refused_out, sj_loaded *loaded_out);
+swa_jit_status sj_load_make(const sj_cuda_api *api, const sj_arch *arch, const sj_tile_plan *plan,
+                            const char *kernel_name, const void *cubin, bool *image_refused_out, sj_loaded *loaded_out);
 
 /* Loads into the current context what sj_load_make loaded, and remembers its function there, or that the context's
  * device does not run the kernel, so that no later call tries again. Does nothing unless sj_load_lacks_context. One

@@ -144,9 +144,33 @@ static swa_jit_status read_marker(const sj_template_part *part, unsigned line_nu
   return refuse(part, line_number, line, "unknown marker: use \"//: if with_lse\" or \"//: end\"");
 }
 
+/* The merge kernel has these parts. The decode kernel has all but those that begin with the merge's name. */
+static bool is_of_kernel(const sj_template_part *part, const swa_jit_config *config)
+{
+  static const char *const merge_parts[] = {
+      "kernel_templates/swa_merge_params.h",
+      "kernel_templates/ptx/load_store.cuh",
+      "kernel_templates/ptx/convert.cuh",
+      "kernel_templates/swa_merge.cu",
+  };
+  static const char merge_start[] = "kernel_templates/swa_merge";
+  if (config->kernel == SWA_JIT_KERNEL_DECODE) {
+    return strncmp(part->name, merge_start, strlen(merge_start)) != 0;
+  }
+  for (unsigned i = 0; i < sizeof merge_parts / sizeof merge_parts[0]; i++) {
+    if (strcmp(part->name, merge_parts[i]) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* Of the KV formats only the chosen one's part is rendered: kernel_templates/kv/<format>.cuh. */
 static bool is_chosen(const sj_template_part *part, const swa_jit_config *config)
 {
+  if (!is_of_kernel(part, config)) {
+    return false;
+  }
   static const char folder[] = "kernel_templates/kv/";
   if (strncmp(part->name, folder, strlen(folder)) != 0) {
     return true;
@@ -198,10 +222,16 @@ static swa_jit_status render(const swa_jit_config *config, const sj_tile_plan *p
   if (status != SWA_JIT_OK) {
     return status;
   }
-  sj_text_add_format(text, "// Sliding-window attention decode kernel, rendered by swa-jit for: %s\n", config_text);
+  const bool is_merge = config->kernel == SWA_JIT_KERNEL_MERGE;
+  sj_text_add_format(text, "// %s kernel, rendered by swa-jit for: %s\n",
+                     is_merge ? "Merge" : "Sliding-window attention decode", config_text);
   sj_text_add(text, "#define SWA_RENDERED 1\nnamespace swa {\n");
-  add_config(text, config);
-  add_plan(text, plan);
+  if (is_merge) {
+    add_number(text, "num_warps", plan->num_warps);
+  } else {
+    add_config(text, config);
+    add_plan(text, plan);
+  }
   sj_text_add(text, "}\n");
   for (unsigned i = 0; i < sj_num_template_parts; i++) {
     const swa_jit_status part_status = sj_render_part(&sj_template_parts[i], config, text);
@@ -210,6 +240,11 @@ static swa_jit_status render(const swa_jit_config *config, const sj_tile_plan *p
     }
   }
   return text->failed ? sj_fail_memory() : SWA_JIT_OK;
+}
+
+const char *sj_render_kernel_name(const swa_jit_config *config)
+{
+  return config->kernel == SWA_JIT_KERNEL_MERGE ? "swa_merge" : "swa_decode";
 }
 
 swa_jit_status sj_render_make(const swa_jit_config *config, const sj_tile_plan *plan, char **source_out)

@@ -12,13 +12,15 @@
 #include "text.h"
 #include "tile_plan.h"
 
-#define SJ_KERNEL_NAME "swa_decode" /* the extern "C" kernel in every rendered source */
+/* The extern "C" kernel in a configuration's rendered source: "swa_decode" or "swa_merge". */
+const char *sj_render_kernel_name(const swa_jit_config *config);
 
 /* source_out: zero-terminated, malloc'd, the caller's. The same inputs give the same bytes. OK or OUT_OF_MEMORY; or
  * COMPILE_FAILED for a part with a wrong marker, which a library that passed its tests does not have. */
 swa_jit_status sj_render_make(const swa_jit_config *config, const sj_tile_plan *plan, char **source_out);
 
-/* One part, its #line first; nothing of a KV format that config does not choose. For sj_render_make and the tests. */
+/* One part, its #line first; nothing of another kernel or of a KV format that config does not choose. For
+ * sj_render_make and the tests. */
 swa_jit_status sj_render_part(const sj_template_part *part, const swa_jit_config *config, sj_text *text);
 
 #endif

@@ -13,6 +13,7 @@ enum {
   CHUNK_DIMS = 64,           /* of head_dim, see swa_config.cuh */
   COLUMN_INFO_BYTES = 16,    /* see smem_plan.cuh */
   MAX_EXACT_SCORES = 64,     /* registers a thread gives to the scores of a whole window */
+  MERGE_WARPS = 4,           /* 128 threads: what the longest row of a merge needs, see merge.c */
   MAX_STAGES = 4,            /* of online softmax: more hide nothing more */
   SYSTEM_SHARED_BYTES = 1024 /* that CUDA keeps of a CTA's share; CUDA C++ programming guide, compute capabilities */
 };
@@ -142,6 +143,11 @@ swa_jit_status sj_tile_plan_make(const swa_jit_config *config, const sj_arch *ar
 {
   sj_tile_plan plan;
   memset(&plan, 0, sizeof plan);
+  if (config->kernel == SWA_JIT_KERNEL_MERGE) { /* each thread works by itself, and nothing is shared */
+    plan.num_warps = MERGE_WARPS;
+    *plan_out = plan;
+    return SWA_JIT_OK;
+  }
   plan.row_bytes = round_up(config->head_dim, 128);
   if (!plan_exact(&plan, config, arch) && !plan_online(&plan, config, arch)) {
     return sj_fail(SWA_JIT_UNSUPPORTED,

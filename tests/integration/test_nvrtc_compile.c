@@ -27,7 +27,8 @@ static void compile_every_architecture_gives_an_elf_image_and_figures(void **sta
   unsigned num_compiled = 0;
   for (unsigned i = 0; sj_arch_at(i) != NULL; i++) {
     sj_compiled compiled;
-    swa_jit_status status = sj_compile_run(&api, sj_arch_at(i), good_source, SJ_COMPILE_PTX_NEEDED, NULL, &compiled);
+    swa_jit_status status =
+        sj_compile_run(&api, sj_arch_at(i), "swa_decode", good_source, SJ_COMPILE_PTX_NEEDED, NULL, &compiled);
     if (api.version_code < sj_arch_at(i)->min_nvrtc) {
       assert_int_equal(status, SWA_JIT_UNSUPPORTED);
       sj_compiled_finish(&compiled);
@@ -54,8 +55,10 @@ static void compile_twice_gives_the_same_bytes(void **state)
   sj_compiled first;
   sj_compiled second;
   const sj_arch *arch = sj_arch_find(SWA_JIT_ARCH_SM_80);
-  assert_int_equal(sj_compile_run(&api, arch, good_source, SJ_COMPILE_PTX_NONE, NULL, &first), SWA_JIT_OK);
-  assert_int_equal(sj_compile_run(&api, arch, good_source, SJ_COMPILE_PTX_NONE, NULL, &second), SWA_JIT_OK);
+  assert_int_equal(sj_compile_run(&api, arch, "swa_decode", good_source, SJ_COMPILE_PTX_NONE, NULL, &first),
+                   SWA_JIT_OK);
+  assert_int_equal(sj_compile_run(&api, arch, "swa_decode", good_source, SJ_COMPILE_PTX_NONE, NULL, &second),
+                   SWA_JIT_OK);
   assert_int_equal(first.cubin_bytes, second.cubin_bytes);
   assert_memory_equal(first.cubin, second.cubin, first.cubin_bytes);
   sj_compiled_finish(&first);
@@ -76,7 +79,8 @@ static void compile_of_a_greedy_kernel_reports_spills(void **state)
                                "  for (int i = 0; i < 300; i++) p[threadIdx.x * 300 + i] = v[299 - i] * v[i];\n"
                                "}\n";
   sj_compiled compiled;
-  assert_int_equal(sj_compile_run(&api, sj_arch_find(SWA_JIT_ARCH_SM_80), source, SJ_COMPILE_PTX_NONE, NULL, &compiled),
+  assert_int_equal(sj_compile_run(&api, sj_arch_find(SWA_JIT_ARCH_SM_80), "swa_decode", source, SJ_COMPILE_PTX_NONE,
+                                  NULL, &compiled),
                    SWA_JIT_OK);
   assert_true(compiled.num_registers > 0);
   assert_true(compiled.spill_store_bytes > 0);
@@ -96,9 +100,9 @@ static void compile_of_a_wrong_source_points_at_its_line(void **state)
   capture_log capture;
   sj_compiled compiled;
   capture_log_init(&capture, SWA_JIT_LOG_ERROR);
-  assert_int_equal(
-      sj_compile_run(&api, sj_arch_find(SWA_JIT_ARCH_SM_80), source, SJ_COMPILE_PTX_NONE, &capture.log, &compiled),
-      SWA_JIT_COMPILE_FAILED);
+  assert_int_equal(sj_compile_run(&api, sj_arch_find(SWA_JIT_ARCH_SM_80), "swa_decode", source, SJ_COMPILE_PTX_NONE,
+                                  &capture.log, &compiled),
+                   SWA_JIT_COMPILE_FAILED);
   assert_non_null(strstr(sj_message(), "kernel_templates/kv/e4m3_slot.cuh(2): error"));
   assert_non_null(strstr(sj_message(), "undefined_name"));
   assert_true(capture_log_has(&capture, ">    4 | __device__ uint32 convert"));
@@ -113,7 +117,8 @@ static void compile_with_a_wrong_instruction_carries_ptxas_words(void **state)
   (void)state;
   static const char source[] = "extern \"C\" __global__ void swa_decode() { asm volatile(\"bogus.op;\"); }\n";
   sj_compiled compiled;
-  assert_int_equal(sj_compile_run(&api, sj_arch_find(SWA_JIT_ARCH_SM_80), source, SJ_COMPILE_PTX_NONE, NULL, &compiled),
+  assert_int_equal(sj_compile_run(&api, sj_arch_find(SWA_JIT_ARCH_SM_80), "swa_decode", source, SJ_COMPILE_PTX_NONE,
+                                  NULL, &compiled),
                    SWA_JIT_COMPILE_FAILED);
   assert_non_null(strstr(sj_message(), "ptxas"));
   assert_non_null(strstr(sj_message(), "bogus"));
@@ -125,7 +130,8 @@ static void compile_with_warnings_only_succeeds(void **state)
   (void)state;
   static const char source[] = "extern \"C\" __global__ void swa_decode() { int never_read; }\n";
   sj_compiled compiled;
-  assert_int_equal(sj_compile_run(&api, sj_arch_find(SWA_JIT_ARCH_SM_80), source, SJ_COMPILE_PTX_NONE, NULL, &compiled),
+  assert_int_equal(sj_compile_run(&api, sj_arch_find(SWA_JIT_ARCH_SM_80), "swa_decode", source, SJ_COMPILE_PTX_NONE,
+                                  NULL, &compiled),
                    SWA_JIT_OK);
   assert_non_null(strstr(compiled.log, "warning"));
   assert_true(compiled.num_registers > 0);
@@ -136,7 +142,8 @@ static void *compile_in_thread(void *argument)
 {
   swa_jit_status *status = argument;
   sj_compiled compiled;
-  *status = sj_compile_run(&api, sj_arch_find(SWA_JIT_ARCH_SM_80), good_source, SJ_COMPILE_PTX_NONE, NULL, &compiled);
+  *status = sj_compile_run(&api, sj_arch_find(SWA_JIT_ARCH_SM_80), "swa_decode", good_source, SJ_COMPILE_PTX_NONE, NULL,
+                           &compiled);
   sj_compiled_finish(&compiled);
   return NULL;
 }

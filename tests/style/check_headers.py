@@ -41,7 +41,7 @@ def check(root, generated, standard, compiler):
     headers = [root / "include/swa_jit/swa_jit.h"]
     folders = [root / "include", generated]
     if not standard.startswith("c++"):
-        headers += [*tree.files(root, ["src"], {".h"}), root / "kernel_templates/swa_params.h"]
+        headers += [*tree.files(root, ["src"], {".h"}), *(root / "kernel_templates").glob("*.h")]
         folders += [root / "src", root / "kernel_templates"]
     problems = []
     for header in headers:

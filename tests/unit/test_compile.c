@@ -47,7 +47,8 @@ static void run_good_source_gives_cubin_log_and_figures(void **state)
   sj_compiled compiled;
   size_t cubin_bytes = 0;
   const void *cubin = fake_nvrtc_cubin(&cubin_bytes);
-  assert_int_equal(sj_compile_run(&api, arch_100a(), source, SJ_COMPILE_PTX_NONE, NULL, &compiled), SWA_JIT_OK);
+  assert_int_equal(sj_compile_run(&api, arch_100a(), "swa_decode", source, SJ_COMPILE_PTX_NONE, NULL, &compiled),
+                   SWA_JIT_OK);
   assert_int_equal(compiled.cubin_bytes, cubin_bytes);
   assert_memory_equal(compiled.cubin, cubin, cubin_bytes);
   assert_int_equal(compiled.num_registers, FAKE_NVRTC_REGISTERS);
@@ -66,7 +67,8 @@ static void run_ptx_wanted_gives_ptx(void **state)
   (void)state;
   sj_nvrtc_api api = fake_nvrtc_start((fake_nvrtc_plan){0});
   sj_compiled compiled;
-  assert_int_equal(sj_compile_run(&api, arch_100a(), source, SJ_COMPILE_PTX_NEEDED, NULL, &compiled), SWA_JIT_OK);
+  assert_int_equal(sj_compile_run(&api, arch_100a(), "swa_decode", source, SJ_COMPILE_PTX_NEEDED, NULL, &compiled),
+                   SWA_JIT_OK);
   assert_string_equal(compiled.ptx, FAKE_NVRTC_PTX);
   sj_compiled_finish(&compiled);
 }
@@ -80,8 +82,9 @@ static void run_ptx_wished_and_not_had_is_a_warning(void **state)
     sj_compiled compiled;
     capture_log capture;
     capture_log_init(&capture, SWA_JIT_LOG_DEBUG);
-    assert_int_equal(sj_compile_run(&api, arch_100a(), source, SJ_COMPILE_PTX_WISHED, &capture.log, &compiled),
-                     SWA_JIT_OK);
+    assert_int_equal(
+        sj_compile_run(&api, arch_100a(), "swa_decode", source, SJ_COMPILE_PTX_WISHED, &capture.log, &compiled),
+        SWA_JIT_OK);
     assert_true(fake_nvrtc_has_failed());
     assert_non_null(compiled.cubin);
     assert_null(compiled.ptx);
@@ -99,11 +102,13 @@ static void run_no_cache_is_asked_of_versions_that_know_it(void **state)
   (void)state;
   sj_compiled compiled;
   sj_nvrtc_api api = fake_nvrtc_start((fake_nvrtc_plan){.version_code = 12080});
-  assert_int_equal(sj_compile_run(&api, arch_100a(), source, SJ_COMPILE_PTX_NONE, NULL, &compiled), SWA_JIT_OK);
+  assert_int_equal(sj_compile_run(&api, arch_100a(), "swa_decode", source, SJ_COMPILE_PTX_NONE, NULL, &compiled),
+                   SWA_JIT_OK);
   assert_string_equal(fake_nvrtc_options(), "--gpu-architecture=sm_100a --std=c++17 --ptxas-options=-v");
   sj_compiled_finish(&compiled);
   api = fake_nvrtc_start((fake_nvrtc_plan){.version_code = 12090});
-  assert_int_equal(sj_compile_run(&api, arch_100a(), source, SJ_COMPILE_PTX_NONE, NULL, &compiled), SWA_JIT_OK);
+  assert_int_equal(sj_compile_run(&api, arch_100a(), "swa_decode", source, SJ_COMPILE_PTX_NONE, NULL, &compiled),
+                   SWA_JIT_OK);
   assert_string_equal(fake_nvrtc_options(), "--gpu-architecture=sm_100a --std=c++17 --ptxas-options=-v --no-cache");
   sj_compiled_finish(&compiled);
 }
@@ -113,7 +118,7 @@ static void run_old_nvrtc_is_unsupported_before_compiling(void **state)
   (void)state;
   sj_nvrtc_api api = fake_nvrtc_start((fake_nvrtc_plan){.version_code = 12040});
   sj_compiled compiled;
-  assert_int_equal(sj_compile_run(&api, arch_100a(), source, SJ_COMPILE_PTX_NONE, NULL, &compiled),
+  assert_int_equal(sj_compile_run(&api, arch_100a(), "swa_decode", source, SJ_COMPILE_PTX_NONE, NULL, &compiled),
                    SWA_JIT_UNSUPPORTED);
   assert_non_null(strstr(sj_message(), "12.4"));
   assert_non_null(strstr(sj_message(), "sm_100a"));
@@ -128,7 +133,7 @@ static void run_unlisted_architecture_is_unsupported_before_compiling(void **sta
   (void)state;
   sj_nvrtc_api api = fake_nvrtc_start((fake_nvrtc_plan){.last_arch = 90});
   sj_compiled compiled;
-  assert_int_equal(sj_compile_run(&api, arch_100a(), source, SJ_COMPILE_PTX_NONE, NULL, &compiled),
+  assert_int_equal(sj_compile_run(&api, arch_100a(), "swa_decode", source, SJ_COMPILE_PTX_NONE, NULL, &compiled),
                    SWA_JIT_UNSUPPORTED);
   assert_non_null(strstr(sj_message(), "sm_100a"));
   assert_int_equal(fake_nvrtc_count(FAKE_NVRTC_CREATE_PROGRAM), 0);
@@ -141,7 +146,8 @@ static swa_jit_status run_failing(int result, const char *log, capture_log *capt
   sj_nvrtc_api api =
       fake_nvrtc_start((fake_nvrtc_plan){.call = FAKE_NVRTC_COMPILE_PROGRAM, .nth = 1, .result = result, .log = log});
   capture_log_init(capture, SWA_JIT_LOG_DEBUG);
-  swa_jit_status status = sj_compile_run(&api, arch_100a(), source, SJ_COMPILE_PTX_NONE, &capture->log, compiled);
+  swa_jit_status status =
+      sj_compile_run(&api, arch_100a(), "swa_decode", source, SJ_COMPILE_PTX_NONE, &capture->log, compiled);
   assert_int_equal(fake_nvrtc_num_programs(), 0);
   return status;
 }
@@ -258,7 +264,7 @@ static void run_empty_cubin_is_no_success(void **state)
   (void)state;
   sj_nvrtc_api api = fake_nvrtc_start((fake_nvrtc_plan){.empty_cubin = 1});
   sj_compiled compiled;
-  assert_int_equal(sj_compile_run(&api, arch_100a(), source, SJ_COMPILE_PTX_NONE, NULL, &compiled),
+  assert_int_equal(sj_compile_run(&api, arch_100a(), "swa_decode", source, SJ_COMPILE_PTX_NONE, NULL, &compiled),
                    SWA_JIT_NO_COMPILER);
   assert_non_null(strstr(sj_message(), "0 bytes"));
   sj_compiled_finish(&compiled);
@@ -271,7 +277,8 @@ static void run_each_call_failing_is_a_status_and_leaks_nothing(void **state)
   for (unsigned nth = 1;; nth++) {
     sj_nvrtc_api api = fake_nvrtc_start((fake_nvrtc_plan){.nth = nth, .result = 11});
     sj_compiled compiled;
-    swa_jit_status status = sj_compile_run(&api, arch_100a(), source, SJ_COMPILE_PTX_NEEDED, NULL, &compiled);
+    swa_jit_status status =
+        sj_compile_run(&api, arch_100a(), "swa_decode", source, SJ_COMPILE_PTX_NEEDED, NULL, &compiled);
     assert_int_equal(fake_nvrtc_num_programs(), 0);
     sj_compiled_finish(&compiled);
     if (!fake_nvrtc_has_failed()) {
@@ -294,7 +301,8 @@ static void run_log_unavailable_still_gives_the_cubin(void **state)
   for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
     sj_nvrtc_api api = fake_nvrtc_start((fake_nvrtc_plan){.call = calls[i], .nth = 1, .result = 11});
     sj_compiled compiled;
-    assert_int_equal(sj_compile_run(&api, arch_100a(), source, SJ_COMPILE_PTX_NONE, NULL, &compiled), SWA_JIT_OK);
+    assert_int_equal(sj_compile_run(&api, arch_100a(), "swa_decode", source, SJ_COMPILE_PTX_NONE, NULL, &compiled),
+                     SWA_JIT_OK);
     assert_true(fake_nvrtc_has_failed());
     assert_non_null(compiled.cubin);
     assert_non_null(compiled.log);
@@ -307,7 +315,8 @@ static sj_compiled read_figures(const char *log)
 {
   sj_nvrtc_api api = fake_nvrtc_start((fake_nvrtc_plan){.log = log});
   sj_compiled compiled;
-  assert_int_equal(sj_compile_run(&api, arch_100a(), source, SJ_COMPILE_PTX_NONE, NULL, &compiled), SWA_JIT_OK);
+  assert_int_equal(sj_compile_run(&api, arch_100a(), "swa_decode", source, SJ_COMPILE_PTX_NONE, NULL, &compiled),
+                   SWA_JIT_OK);
   sj_compiled figures = {.num_registers = compiled.num_registers,
                          .spill_store_bytes = compiled.spill_store_bytes,
                          .spill_load_bytes = compiled.spill_load_bytes};
@@ -334,6 +343,27 @@ static void run_report_of_other_functions_is_not_the_kernels(void **state)
   assert_int_equal(figures.num_registers, 168);
   assert_int_equal(figures.spill_store_bytes, 44);
   assert_int_equal(figures.spill_load_bytes, 48);
+}
+
+static void run_report_is_read_for_the_kernel_named(void **state)
+{
+  (void)state;
+  sj_nvrtc_api api =
+      fake_nvrtc_start((fake_nvrtc_plan){.log = "ptxas info    : Compiling entry function 'swa_merge' for 'sm_100a'\n"
+                                                "ptxas info    : Function properties for swa_merge\n"
+                                                "    0 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads\n"
+                                                "ptxas info    : Used 64 registers, used 0 barriers\n"});
+  sj_compiled compiled;
+  assert_int_equal(sj_compile_run(&api, arch_100a(), "swa_merge", source, SJ_COMPILE_PTX_NONE, NULL, &compiled),
+                   SWA_JIT_OK);
+  assert_int_equal(compiled.num_registers, 64);
+  assert_int_equal(compiled.spill_store_bytes, 4);
+  assert_int_equal(compiled.spill_load_bytes, 8);
+  sj_compiled_finish(&compiled);
+  assert_int_equal(sj_compile_run(&api, arch_100a(), "swa_decode", source, SJ_COMPILE_PTX_NONE, NULL, &compiled),
+                   SWA_JIT_OK);
+  assert_int_equal(compiled.num_registers, 0);
+  sj_compiled_finish(&compiled);
 }
 
 static void run_report_absent_or_odd_gives_zeros(void **state)
@@ -375,6 +405,7 @@ int main(void)
       cmocka_unit_test(run_each_call_failing_is_a_status_and_leaks_nothing),
       cmocka_unit_test(run_log_unavailable_still_gives_the_cubin),
       cmocka_unit_test(run_report_of_other_functions_is_not_the_kernels),
+      cmocka_unit_test(run_report_is_read_for_the_kernel_named),
       cmocka_unit_test(run_report_absent_or_odd_gives_zeros),
   };
   return SJ_TEST_RUN(tests);

@@ -143,7 +143,7 @@ static void value_text_without_a_name_is_null(void **state)
 /* The fields of check_served's list in config.c: with another value than the default they are refused, last of all. */
 static bool is_served(const swa_jit_config *config)
 {
-  static const char *const unserved[] = {"kv_format", "head_dim_v", "sinks", "soft_cap", "extra_size", "kernel"};
+  static const char *const unserved[] = {"kv_format", "head_dim_v", "sinks", "soft_cap", "extra_size"};
   for (size_t i = 0; i < sizeof unserved / sizeof unserved[0]; i++) {
     if (sj_config_get(config, find(unserved[i])) != find(unserved[i])->default_value) {
       return false;

@@ -126,7 +126,8 @@ static void destroy_unloads_what_was_loaded_and_frees_all(void **state)
     if (i < 2) {
       bool refused;
       kernel->cuda = &api;
-      assert_int_equal(sj_load_make(&api, sj_arch_find(90), &plan, "\177ELF", &refused, &kernel->loaded), SWA_JIT_OK);
+      assert_int_equal(sj_load_make(&api, sj_arch_find(90), &plan, "swa_decode", "\177ELF", &refused, &kernel->loaded),
+                       SWA_JIT_OK);
       kernel->is_loaded = 1;
     }
   }

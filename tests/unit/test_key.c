@@ -145,6 +145,20 @@ static void file_name_shows_what_is_not_default(void **state)
   sj_key_finish(&key);
 }
 
+static void file_name_of_the_merge_shows_the_architecture_alone(void **state)
+{
+  (void)state;
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  char hex[SJ_DIGEST_HEX_SIZE], expected[SJ_FILE_NAME_SIZE];
+  config.arch = SWA_JIT_ARCH_SM_90A;
+  config.kernel = SWA_JIT_KERNEL_MERGE;
+  sj_key key = make(&config);
+  sj_digest_hex(key.digest, hex);
+  snprintf(expected, sizeof expected, "swa_merge-sm_90a-%s.cubin", hex);
+  assert_string_equal(key.file_name, expected);
+  sj_key_finish(&key);
+}
+
 /* The value that makes the longest file name: not the default where the name leaves that out. */
 static uint32_t longest_value(const sj_config_field *field)
 {
@@ -173,6 +187,7 @@ static void file_name_longest_is_under_its_limit_and_plain(void **state)
   for (unsigned i = 1; (field = sj_config_field_at(i)) != NULL; i++) {
     sj_config_set(&config, field, longest_value(field));
   }
+  config.kernel = SWA_JIT_KERNEL_DECODE; /* the merge's name has no fields */
   sj_key key = make(&config);
   assert_true(strlen(key.file_name) < SJ_FILE_NAME_SIZE - 1);
   assert_int_equal(strspn(key.file_name, "abcdefghijklmnopqrstuvwxyz0123456789_-."), strlen(key.file_name));
@@ -311,6 +326,7 @@ int main(void)
       cmocka_unit_test(key_with_any_field_changed_is_another),
       cmocka_unit_test(key_with_another_source_or_option_is_another),
       cmocka_unit_test(file_name_shows_what_is_not_default),
+      cmocka_unit_test(file_name_of_the_merge_shows_the_architecture_alone),
       cmocka_unit_test(file_name_longest_is_under_its_limit_and_plain),
       cmocka_unit_test(difference_of_the_same_key_is_none),
       cmocka_unit_test(difference_names_fields_from_there_to_wanted),

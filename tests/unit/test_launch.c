@@ -44,7 +44,8 @@ static int begin(void **state)
   f->kernel.config.arch = SWA_JIT_ARCH_SM_90A;
   f->kernel.plan = (sj_tile_plan){.num_warps = 4, .shared_memory_bytes = 150000};
   bool refused;
-  if (sj_load_make(&api, f->kernel.arch, &f->kernel.plan, "\177ELF", &refused, &f->kernel.loaded) != SWA_JIT_OK) {
+  if (sj_load_make(&api, f->kernel.arch, &f->kernel.plan, "swa_decode", "\177ELF", &refused, &f->kernel.loaded)
+      != SWA_JIT_OK) {
     return -1;
   }
   f->args = (swa_jit_decode_args)SWA_JIT_DECODE_ARGS_INIT;

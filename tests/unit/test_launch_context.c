@@ -39,7 +39,9 @@ static int begin(void **state)
   kernel.config = (swa_jit_config)SWA_JIT_CONFIG_INIT;
   kernel.config.arch = SWA_JIT_ARCH_SM_90A;
   kernel.plan = (sj_tile_plan){.num_warps = 4, .shared_memory_bytes = 150000};
-  return sj_load_make(&api, kernel.arch, &kernel.plan, "\177ELF", &refused, &kernel.loaded) == SWA_JIT_OK ? 0 : -1;
+  return sj_load_make(&api, kernel.arch, &kernel.plan, "swa_decode", "\177ELF", &refused, &kernel.loaded) == SWA_JIT_OK
+             ? 0
+             : -1;
 }
 
 static int end(void **state)
@@ -193,7 +195,8 @@ static void launch_made_again_and_refused_gives_the_second_reason(void **state)
   cuda->set_device(1, 10, 0, 232448);
   assert_int_equal(sj_cuda_api_open(CUDA_RECORDING, NULL, &api), SWA_JIT_OK);
   bool refused;
-  assert_int_equal(sj_load_make(&api, kernel.arch, &kernel.plan, "\177ELF", &refused, &kernel.loaded), SWA_JIT_OK);
+  assert_int_equal(sj_load_make(&api, kernel.arch, &kernel.plan, "swa_decode", "\177ELF", &refused, &kernel.loaded),
+                   SWA_JIT_OK);
   assert_int_equal(decode(cuda->get_stream(1)), SWA_JIT_WRONG_DEVICE);
   cuda->set_current(1);
   add_current();

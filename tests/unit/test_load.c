@@ -40,7 +40,7 @@ static void assert_load_fails(uint32_t arch, swa_jit_status expected, bool expec
 {
   sj_loaded loaded = {0};
   bool refused = !expect_refused;
-  assert_int_equal(sj_load_make(&api, sj_arch_find(arch), &plan, image, &refused, &loaded), expected);
+  assert_int_equal(sj_load_make(&api, sj_arch_find(arch), &plan, "swa_decode", image, &refused, &loaded), expected);
   assert_int_equal(refused, expect_refused);
   assert_null(loaded.library);
   assert_null(loaded.kernel);
@@ -50,7 +50,7 @@ static void assert_load_fails(uint32_t arch, swa_jit_status expected, bool expec
 static void assert_load_works(uint32_t arch, sj_loaded *loaded)
 {
   bool refused = true;
-  assert_int_equal(sj_load_make(&api, sj_arch_find(arch), &plan, image, &refused, loaded), SWA_JIT_OK);
+  assert_int_equal(sj_load_make(&api, sj_arch_find(arch), &plan, "swa_decode", image, &refused, loaded), SWA_JIT_OK);
   assert_false(refused);
   assert_int_equal(cuda->num_loaded(), 1);
 }
@@ -156,7 +156,7 @@ static void add_context_that_cannot_run_the_kernel_is_remembered_without_a_funct
   sj_loaded loaded = {0};
   bool refused = true;
   start(3, devices);
-  assert_int_equal(sj_load_make(&api, sj_arch_find(90), big_plan, image, &refused, &loaded), SWA_JIT_OK);
+  assert_int_equal(sj_load_make(&api, sj_arch_find(90), big_plan, "swa_decode", image, &refused, &loaded), SWA_JIT_OK);
   for (int i = 1; i < 3; ++i) {
     cuda->set_current(i);
     assert_true(sj_load_lacks_context(&api, &loaded));
@@ -341,10 +341,25 @@ static void load_of_no_image_says_that_the_cubin_was_refused(void **state)
   sj_loaded loaded = {0};
   bool refused = false;
   start_one();
-  assert_int_equal(sj_load_make(&api, sj_arch_find(90), &plan, "no image", &refused, &loaded), SWA_JIT_CUDA_ERROR);
+  assert_int_equal(sj_load_make(&api, sj_arch_find(90), &plan, "swa_decode", "no image", &refused, &loaded),
+                   SWA_JIT_CUDA_ERROR);
   assert_true(refused);
   assert_message_has("CUDA_ERROR_INVALID_IMAGE");
   assert_message_has("the driver for CUDA 13.0 refused the cubin");
+}
+
+static void load_asks_for_the_kernel_by_its_name(void **state)
+{
+  (void)state;
+  sj_loaded loaded = {0};
+  bool refused = true;
+  start_one();
+  assert_int_equal(sj_load_make(&api, sj_arch_find(90), &plan, "swa_merge", image, &refused, &loaded), SWA_JIT_OK);
+  sj_load_finish(&api, &loaded);
+  assert_int_equal(sj_load_make(&api, sj_arch_find(90), &plan, "swa_other", image, &refused, &loaded),
+                   SWA_JIT_CUDA_ERROR);
+  assert_true(refused);
+  assert_message_has("cuLibraryGetKernel");
 }
 
 /* The image may be read as late as the function's load: whichever call reports it, the cubin is what was refused. */
@@ -377,7 +392,7 @@ static void fail_each_call(bool later)
     start(2, devices);
     cuda->set_current(0);
     (later ? cuda->fail_from : cuda->fail_call)(nth, 999);
-    swa_jit_status status = sj_load_make(&api, sj_arch_find(90), &plan, image, &refused, &loaded);
+    swa_jit_status status = sj_load_make(&api, sj_arch_find(90), &plan, "swa_decode", image, &refused, &loaded);
     assert_false(refused);
     if (!cuda->has_failed()) {
       assert_int_equal(status, SWA_JIT_OK);
@@ -398,7 +413,7 @@ static void fail_each_call(bool later)
     assert_null(loaded.library);
     assert_int_equal(cuda->num_calls("cuLibraryUnload"), cuda->num_loads());
     cuda->fail_call(0, 0);
-    assert_int_equal(sj_load_make(&api, sj_arch_find(90), &plan, image, &refused, &loaded), SWA_JIT_OK);
+    assert_int_equal(sj_load_make(&api, sj_arch_find(90), &plan, "swa_decode", image, &refused, &loaded), SWA_JIT_OK);
     sj_load_finish(&api, &loaded);
     /* A library whose unload failed is the driver's to keep. */
     assert_int_equal(cuda->num_loaded(), later && cuda->num_loads() > 1 ? 1 : 0);
@@ -493,6 +508,7 @@ int main(void)
       cmocka_unit_test(load_where_no_device_runs_the_architecture_names_those_there),
       cmocka_unit_test(load_with_an_old_driver_is_refused_before_loading),
       cmocka_unit_test(load_of_no_image_says_that_the_cubin_was_refused),
+      cmocka_unit_test(load_asks_for_the_kernel_by_its_name),
       cmocka_unit_test(load_refused_late_says_so_and_unloads),
       cmocka_unit_test(load_with_each_call_failing_leaves_nothing_loaded),
       cmocka_unit_test(load_with_each_call_and_all_later_failing_still_says_which),

@@ -132,20 +132,65 @@ static void source_with_any_plan_field_changed_is_another(void **state)
 
 /* ---- the embedded parts ------------------------------------------------------------------------------------ */
 
-static void source_has_each_part_once_and_in_order(void **state)
+/* Whether the part stands in the source, and is at or after *place_inout, which moves behind its line; once. */
+static bool has_part(const char *source, const sj_template_part *part, const char **place_inout)
+{
+  char line[256];
+  snprintf(line, sizeof line, "#line 1 \"%s\"\n", part->name);
+  if (strstr(source, line) == NULL) {
+    return false;
+  }
+  const char *place = strstr(*place_inout, line);
+  assert_non_null(place);
+  *place_inout = place + strlen(line);
+  assert_null(strstr(*place_inout, line));
+  return true;
+}
+
+static void source_has_each_part_of_its_kernel_once_and_in_order(void **state)
 {
   (void)state;
-  const swa_jit_config config = SWA_JIT_CONFIG_INIT;
-  char *source = render(&config);
-  const char *place = source;
+  static const char merge_parts[] = "swa_merge_params.h ptx/load_store.cuh ptx/convert.cuh swa_merge.cu";
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  char *decode = render(&config);
+  config.kernel = SWA_JIT_KERNEL_MERGE;
+  char *merge = render(&config);
+  const char *decode_place = decode, *merge_place = merge;
+  unsigned num_merge_parts = 0;
   for (unsigned i = 0; i < sj_num_template_parts; i++) {
-    char line[256];
-    snprintf(line, sizeof line, "#line 1 \"%s\"\n", sj_template_parts[i].name);
-    place = strstr(place, line);
-    assert_non_null(place);
-    place += strlen(line);
-    assert_null(strstr(place, line));
+    const sj_template_part *part = &sj_template_parts[i];
+    const char *name = part->name + strlen("kernel_templates/");
+    assert_int_equal(has_part(decode, part, &decode_place), strstr(name, "merge") == NULL);
+    assert_int_equal(has_part(merge, part, &merge_place), strstr(merge_parts, name) != NULL);
+    num_merge_parts += strstr(merge_parts, name) != NULL;
   }
+  assert_int_equal(num_merge_parts, 4);
+  free(merge);
+  free(decode);
+}
+
+static void source_of_the_merge_begins_with_its_constant_alone(void **state)
+{
+  (void)state;
+  static const char expected[] =
+      "// Merge kernel, rendered by swa-jit for: arch=sm_90a head_dim=512 head_group=16 kv_tile=16 window_size=128 "
+      "kv_format=e4m3_slot index_type=int32 lens_type=int32 scale_type=float32 lse=1 kernel=merge\n"
+      "#define SWA_RENDERED 1\n"
+      "namespace swa {\n"
+      "constexpr unsigned num_warps = 4;\n"
+      "}\n"
+      "#line 1 \"kernel_templates/swa_merge_params.h\"\n";
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  config.arch = SWA_JIT_ARCH_SM_90A;
+  config.kernel = SWA_JIT_KERNEL_MERGE;
+  char *source = render(&config);
+  assert_true(strlen(source) > strlen(expected));
+  assert_memory_equal(source, expected, strlen(expected));
+  assert_non_null(strstr(source, " swa_merge("));
+  assert_null(strstr(source, "swa_decode"));
+  assert_string_equal(sj_render_kernel_name(&config), "swa_merge");
+  config.kernel = SWA_JIT_KERNEL_DECODE;
+  assert_string_equal(sj_render_kernel_name(&config), "swa_decode");
   free(source);
 }
 
@@ -172,6 +217,7 @@ static void parts_keep_their_number_of_lines(void **state)
       const sj_template_part *part = &sj_template_parts[i];
       swa_jit_config config = SWA_JIT_CONFIG_INIT;
       config.lse = lse;
+      config.kernel = strstr(part->name, "merge") != NULL ? SWA_JIT_KERNEL_MERGE : SWA_JIT_KERNEL_DECODE;
       sj_text text = {0};
       assert_int_equal(sj_render_part(part, &config, &text), SWA_JIT_OK);
       unsigned num_lines = 0, num_rendered = 0;
@@ -325,7 +371,8 @@ int main(void)
       cmocka_unit_test(source_of_the_same_inputs_is_the_same),
       cmocka_unit_test(source_with_any_field_changed_is_another),
       cmocka_unit_test(source_with_any_plan_field_changed_is_another),
-      cmocka_unit_test(source_has_each_part_once_and_in_order),
+      cmocka_unit_test(source_has_each_part_of_its_kernel_once_and_in_order),
+      cmocka_unit_test(source_of_the_merge_begins_with_its_constant_alone),
       cmocka_unit_test(source_has_no_marker_and_no_own_include),
       cmocka_unit_test(parts_keep_their_number_of_lines),
       cmocka_unit_test(constants_of_the_block_and_the_neutral_defaults_agree),

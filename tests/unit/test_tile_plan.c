@@ -142,6 +142,19 @@ static void architecture_without_room_is_unsupported_with_the_figures(void **sta
   assert_int_equal(plan.num_warps, 77);
 }
 
+/* Whatever the other fields say: of a merge they are not read. */
+static void merge_needs_threads_and_nothing_else(void **state)
+{
+  (void)state;
+  swa_jit_config config = make_config(512, 128, 128, 8192);
+  config.kernel = SWA_JIT_KERNEL_MERGE;
+  const sj_tile_plan expected = {.num_warps = 4};
+  for (unsigned i = 0; sj_arch_at(i) != NULL; i++) {
+    sj_tile_plan plan = plan_of(&config, sj_arch_at(i)->id);
+    assert_memory_equal(&plan, &expected, sizeof plan);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -152,6 +165,7 @@ int main(void)
       cmocka_unit_test(window_that_shared_memory_cannot_hold_is_online),
       cmocka_unit_test(online_pass_has_few_heads_where_memory_is_short),
       cmocka_unit_test(architecture_without_room_is_unsupported_with_the_figures),
+      cmocka_unit_test(merge_needs_threads_and_nothing_else),
   };
   return SJ_TEST_RUN(tests);
 }

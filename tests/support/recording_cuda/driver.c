@@ -297,7 +297,7 @@ EXPORT(int, cuLibraryGetKernel, void **kernel, void *library, const char *name)
   if (result == SUCCESS && !((pretend_library *)library)->is_live) {
     result = INVALID_HANDLE;
   }
-  if (result == SUCCESS && strcmp(name, "swa_decode") != 0) {
+  if (result == SUCCESS && strcmp(name, "swa_decode") != 0 && strcmp(name, "swa_merge") != 0) {
     result = NOT_FOUND;
   }
   if (result == SUCCESS) {
