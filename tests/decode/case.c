@@ -48,6 +48,26 @@ static const field fields[] = {
     FIELD(softmax, DECODE_SOFTMAX_USUAL, "usual", "zero", "negative"),
     FIELD(q_exponent, 0, NULL),
     FIELD(exact, 0, NULL),
+    FIELD(kv_format, SWA_JIT_KV_E4M3_SLOT, "e4m3_slot", "e4m3", "bf16", "footer_584", "footer_528"),
+    FIELD(scale_bytes, DECODE_SCALE_BYTES_REAL, "real", "one", "near", "random", "all", "nan"),
+    FIELD(bf16, DECODE_BF16_NORMAL, "normal", "large", "tiny"),
+    FIELD(sinks, DECODE_SINKS_NONE, "none", "null", "normal", "special"),
+    FIELD(soft_cap, DECODE_CAP_OFF, "off", "none", "2", "30", "50"),
+    FIELD(lse_form, 0, NULL),
+    FIELD(lse_layout, DECODE_LSE_CONTIGUOUS, "contiguous", "strided", "heads_outside"),
+    FIELD(num_kv_heads, 1, NULL),
+    FIELD(kv_layout, DECODE_KV_CONTIGUOUS, "contiguous", "padded", "heads_outside"),
+    FIELD(head_dim_v, 0, NULL),
+    FIELD(v_indices, DECODE_V_INDICES_SAME, "same", "own"),
+    FIELD(v_slot_gap, 0, NULL),
+    FIELD(v_block_gap, 0, NULL),
+    FIELD(extra_size, 0, NULL),
+    FIELD(extra_format, SWA_JIT_KV_E4M3_SLOT, "e4m3_slot", "e4m3", "bf16", "footer_584", "footer_528"),
+    FIELD(extra_lens, DECODE_LENS_FULL, "full", "uniform", "one", "zero", "edges", "gaps", "null"),
+    FIELD(extra_block_size, 64, NULL),
+    FIELD(extra_num_blocks, 16, NULL),
+    FIELD(extra_slot_gap, 0, NULL),
+    FIELD(extra_block_gap, 0, NULL),
     FIELD(seed, 1, NULL),
 };
 
@@ -116,6 +136,27 @@ static bool read_word(const char *word, size_t length, decode_case *which)
     }
   }
   return false;
+}
+
+void decode_case_config(const decode_case *which, swa_jit_config *config_out)
+{
+  static const swa_jit_config usual = SWA_JIT_CONFIG_INIT;
+
+  *config_out = usual;
+  config_out->head_dim = which->head_dim;
+  config_out->head_group = which->head_group;
+  config_out->kv_tile = which->kv_tile;
+  config_out->window_size = which->window_size;
+  config_out->kv_format = which->kv_format;
+  config_out->index_type = which->index_type;
+  config_out->lens_type = which->lens_type;
+  config_out->scale_type = which->scale_type;
+  config_out->lse = which->lse != DECODE_LSE_NONE;
+  config_out->head_dim_v = which->head_dim_v;
+  config_out->sinks = which->sinks != DECODE_SINKS_NONE;
+  config_out->soft_cap = which->soft_cap != DECODE_CAP_OFF;
+  config_out->extra_size = which->extra_size;
+  config_out->extra_format = which->extra_format;
 }
 
 bool decode_case_from_text(const char *text, decode_case *which_out, const char **fault_out)

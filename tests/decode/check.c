@@ -13,19 +13,9 @@ static size_t room_for(size_t bytes)
   return bytes > 0 ? bytes : 256;
 }
 
-static void set_pointers(const decode_data *data, decode_problem *problem)
+static const void *where_on_device(const void *context, enum decode_tensor tensor)
 {
-  uint64_t *a = problem->addresses;
-
-  problem->args = data->args;
-  problem->args.q = (const void *)(uintptr_t)a[DECODE_Q];
-  problem->args.kv = data->args.kv != NULL ? (const void *)(uintptr_t)a[DECODE_KV] : NULL;
-  problem->args.inv_scale = (const void *)(uintptr_t)a[DECODE_INV_SCALE];
-  problem->args.indices = (const void *)(uintptr_t)a[DECODE_INDICES];
-  problem->args.lens = (const void *)(uintptr_t)a[DECODE_LENS];
-  problem->args.out = (void *)(uintptr_t)(a[DECODE_OUT] + data->tensors[DECODE_OUT].offset);
-  problem->args.lse =
-      data->args.lse != NULL ? (float *)(uintptr_t)(a[DECODE_LSE] + data->tensors[DECODE_LSE].offset) : NULL;
+  return (const void *)(uintptr_t)((const decode_problem *)context)->addresses[tensor];
 }
 
 bool decode_problem_make(const decode_device *device, const decode_data *data, decode_problem *problem_out)
@@ -39,7 +29,8 @@ bool decode_problem_make(const decode_device *device, const decode_data *data, d
       return false;
     }
   }
-  set_pointers(data, problem_out);
+  problem_out->args = data->args;
+  decode_data_point(data, where_on_device, problem_out, &problem_out->args);
   if (!decode_problem_write(problem_out, data)) {
     decode_problem_free(problem_out);
     return false;
@@ -57,36 +48,57 @@ void decode_problem_free(decode_problem *problem)
   }
 }
 
-static bool write_candidates(decode_problem *problem, const decode_data *data)
+static bool write_range(decode_problem *problem, const decode_data *data, enum decode_tensor tensor, size_t offset,
+                        size_t bytes)
 {
   const decode_device *device = problem->device;
 
-  for (uint32_t i = 0; i < data->num_candidates; i++) {
-    size_t offset = decode_data_row_offset(data, decode_data_candidate(data, i));
+  return bytes == 0
+         || device->write(device->data, problem->addresses[tensor] + offset, data->tensors[tensor].bytes + offset,
+                          bytes);
+}
 
-    if (!device->write(device->data, problem->addresses[DECODE_KV] + offset, data->tensors[DECODE_KV].bytes + offset,
-                       data->which.head_dim)) {
+/* Of a pool too large to be written whole. */
+static bool write_candidates(decode_problem *problem, const decode_data *data, enum decode_pool_kind kind)
+{
+  const decode_pool *pool = &data->pools[kind];
+  enum decode_tensor tensor = decode_data_rows_tensor(kind);
+
+  for (uint32_t i = 0; i < pool->num_candidates; i++) {
+    uint64_t slot = decode_pool_slot(pool, i);
+
+    for (uint32_t kv_head = 0; kv_head < pool->num_kv_heads; kv_head++) {
+      if (!write_range(problem, data, tensor, decode_pool_row_offset(pool, slot, kv_head), pool->row_bytes)) {
+        return false;
+      }
+    }
+    if (!write_range(problem, data, tensor, decode_pool_scale_row_offset(pool, slot), pool->scale_row_bytes)) {
       return false;
     }
   }
   return true;
 }
 
+static const decode_pool *find_sparse_pool(const decode_data *data, enum decode_tensor tensor)
+{
+  for (int kind = 0; kind < DECODE_NUM_POOLS; kind++) {
+    if (tensor == decode_data_rows_tensor(kind) && decode_pool_is_sparse(&data->pools[kind])) {
+      return &data->pools[kind];
+    }
+  }
+  return NULL;
+}
+
 bool decode_problem_write(decode_problem *problem, const decode_data *data)
 {
-  const decode_device *device = problem->device;
-
   for (int i = 0; i < DECODE_NUM_TENSORS; i++) {
-    const decode_buffer *buffer = &data->tensors[i];
+    const decode_pool *sparse = find_sparse_pool(data, i);
+    size_t size = data->tensors[i].size;
 
-    if (buffer->size > problem->sizes[i]) {
+    if (size > problem->sizes[i]) {
       return false;
     }
-    if (i == DECODE_KV && decode_data_is_sparse(data)) {
-      if (!write_candidates(problem, data)) {
-        return false;
-      }
-    } else if (buffer->size > 0 && !device->write(device->data, problem->addresses[i], buffer->bytes, buffer->size)) {
+    if (!(sparse != NULL ? write_candidates(problem, data, sparse->kind) : write_range(problem, data, i, 0, size))) {
       return false;
     }
   }
@@ -106,7 +118,7 @@ bool decode_problem_read(const decode_problem *problem, decode_data *data)
 bool decode_judge(const decode_data *data, unsigned num_threads, decode_verdict *verdict_out)
 {
   size_t heads = (size_t)data->which.num_tokens * data->which.num_heads;
-  double *out = malloc((heads * data->which.head_dim + 1) * sizeof *out);
+  double *out = malloc((heads * decode_data_out_dim(data) + 1) * sizeof *out);
   double *lse = malloc((heads + 1) * sizeof *lse);
   bool judged = out != NULL && lse != NULL;
 

@@ -9,14 +9,18 @@
 
 #include "reference.h"
 
-static const uint32_t minus_infinity_bits = 0xFF800000;
+enum { MOST_DIM = 512 };
+#define BF16_LEAST 0x1p-133
 
-/* What all heads of a token share. */
-typedef struct token_facts {
+static const uint32_t minus_infinity_bits = 0xFF800000;
+static const uint32_t infinity_bits = 0x7F800000;
+
+/* What all heads of a token and KV head share. */
+typedef struct group_facts {
   uint32_t token;
   uint32_t num_unmasked;
-  double step; /* bf16's at the largest |k| */
-} token_facts;
+  double step; /* bf16's at the largest |v| */
+} group_facts;
 
 __attribute__((format(printf, 4, 5))) static void add_fault(decode_verdict *verdict, uint32_t token, uint32_t head,
                                                             const char *format, ...)
@@ -39,45 +43,49 @@ static double bf16_step(double magnitude)
   int exponent;
 
   if (magnitude < 0x1p-126) {
-    return 0x1p-133;
+    return BF16_LEAST;
   }
   (void)frexp(magnitude, &exponent);
   return ldexp(1.0, exponent - 8);
 }
 
-static double read_inv_scale(const decode_data *data, int64_t slot)
+static double largest_element(const sj_reference_pool *pool, int64_t slot, uint32_t kv_head)
 {
-  const void *scales = data->tensors[DECODE_INV_SCALE].bytes;
-
-  if (data->which.scale_type == SWA_JIT_BFLOAT16) {
-    return sj_reference_bf16(((const uint16_t *)scales)[slot]);
-  }
-  return (double)((const float *)scales)[slot];
-}
-
-static token_facts gather_facts(const decode_data *data, uint32_t token)
-{
-  token_facts facts = {token, 0, 0.0};
-  uint32_t len = sj_reference_len(&data->config, &data->args, token);
+  double row[MOST_DIM];
+  double scale = fabs(sj_reference_pool_row(pool, slot, kv_head, row));
   double largest = 0.0;
 
+  for (uint32_t d = 0; d < pool->head_dim; d++) {
+    double element = fabs(row[d]) * scale;
+
+    largest = isfinite(element) && element > largest ? element : largest; /* NaN compares false */
+  }
+  return largest;
+}
+
+static void add_scope(const sj_reference_scope *scope, uint32_t kv_head, group_facts *facts, double *largest)
+{
+  uint32_t len = sj_reference_scope_len(scope, facts->token);
+
   for (uint32_t j = 0; j < len; j++) {
-    int64_t slot = sj_reference_slot(&data->config, &data->args, token, j);
-    const uint8_t *row;
-    double scale;
+    int64_t k_slot, v_slot;
 
-    if (slot < 0) {
-      continue;
-    }
-    facts.num_unmasked++;
-    row = data->tensors[DECODE_KV].bytes + decode_data_row_offset(data, (uint64_t)slot);
-    scale = fabs(read_inv_scale(data, slot));
-    for (uint32_t d = 0; d < data->which.head_dim; d++) {
-      double element = fabs(sj_reference_e4m3(row[d])) * scale;
-
-      largest = isfinite(element) && element > largest ? element : largest; /* NaN compares false */
+    if (sj_reference_position(scope, facts->token, j, &k_slot, &v_slot)) {
+      facts->num_unmasked++;
+      *largest = fmax(*largest, largest_element(&scope->v, v_slot, kv_head));
     }
   }
+}
+
+static group_facts gather_facts(const decode_data *data, uint32_t token, uint32_t kv_head)
+{
+  const sj_reference_scope window = sj_reference_window(&data->config, &data->args);
+  const sj_reference_scope extra = sj_reference_extra(&data->config, &data->args);
+  group_facts facts = {token, 0, 0.0};
+  double largest = 0.0;
+
+  add_scope(&window, kv_head, &facts, &largest);
+  add_scope(&extra, kv_head, &facts, &largest);
   facts.step = bf16_step(largest);
   return facts;
 }
@@ -95,10 +103,10 @@ static bool is_special(double reference)
   return (sj_reference_bf16_from_double(reference) & 0x7F80) == 0x7F80;
 }
 
-static void compare_zero(const decode_data *data, const token_facts *facts, uint32_t head, const uint16_t *out,
+static void compare_zero(const decode_data *data, const group_facts *facts, uint32_t head, const uint16_t *out,
                          decode_verdict *verdict)
 {
-  for (uint32_t d = 0; d < data->which.head_dim; d++) {
+  for (uint32_t d = 0; d < decode_data_out_dim(data); d++) {
     if (out[d] != 0) {
       add_fault(verdict, facts->token, head, "no unmasked position, but out[%u] is 0x%04x, not 0", d, out[d]);
       return;
@@ -128,13 +136,14 @@ static bool compare_element(const decode_data *data, double step, double referen
   return fabs(difference) <= step; /* false for NaN */
 }
 
-static void compare_out(const decode_data *data, const token_facts *facts, uint32_t head, const double *reference,
+static void compare_out(const decode_data *data, const group_facts *facts, uint32_t head, const double *reference,
                         const uint16_t *out, decode_verdict *verdict)
 {
+  uint32_t dim = decode_data_out_dim(data);
   double squares[2] = {0.0, 0.0};
   double relative;
 
-  for (uint32_t d = 0; d < data->which.head_dim; d++) {
+  for (uint32_t d = 0; d < dim; d++) {
     if (!compare_element(data, facts->step, reference[d], out[d], squares, verdict)) {
       add_fault(verdict, facts->token, head, "out[%u] is %.9g (0x%04x), not %.9g; a step is %.3g", d,
                 sj_reference_bf16(out[d]), out[d], reference[d], facts->step);
@@ -147,6 +156,9 @@ static void compare_out(const decode_data *data, const token_facts *facts, uint3
     }
     return;
   }
+  if (squares[0] <= dim * BF16_LEAST * BF16_LEAST) {
+    return; /* a sink has nearly all: what is left is beside bf16's least steps */
+  }
   relative = sqrt(squares[0] / squares[1]);
   verdict->worst_relative = relative > verdict->worst_relative ? relative : verdict->worst_relative;
   if (!(relative <= DECODE_RELATIVE_LIMIT)) {
@@ -154,7 +166,16 @@ static void compare_out(const decode_data *data, const token_facts *facts, uint3
   }
 }
 
-static void compare_lse(const token_facts *facts, uint32_t head, double reference, float lse, decode_verdict *verdict)
+/* The limit is absolute; beside an LSE of thousands a float has not so many digits. */
+static double lse_limit(double reference)
+{
+  return fmax(DECODE_LSE_LIMIT, fabs(reference) * 0x1p-22);
+}
+
+/* scores_overflow: of the scores themselves the largest is infinite, so infinity minus infinity on the way is allowed;
+ * the LSE of an infinite sink is infinite. */
+static void compare_lse(const decode_data *data, const group_facts *facts, uint32_t head, double reference,
+                        bool scores_overflow, float lse, decode_verdict *verdict)
 {
   uint32_t bits;
   double difference = fabs((double)lse - reference);
@@ -162,12 +183,14 @@ static void compare_lse(const token_facts *facts, uint32_t head, double referenc
 
   memcpy(&bits, &lse, sizeof bits);
   if (facts->num_unmasked == 0) {
-    right = bits == minus_infinity_bits;
+    right =
+        bits == ((data->which.lse_form & SWA_JIT_LSE_EMPTY_PLUS_INFINITY) != 0 ? infinity_bits : minus_infinity_bits);
   } else if (isnan(reference)) {
     right = isnan(lse);
-  } else if (isinf(reference)) { /* infinity minus infinity on the way is allowed */
-    right = isnan(lse) || (double)lse == reference;
+  } else if (isinf((float)reference)) {
+    right = (isnan(lse) && scores_overflow) || lse == (float)reference;
   } else {
+    difference *= DECODE_LSE_LIMIT / lse_limit(reference);
     right = difference <= DECODE_LSE_LIMIT;
     verdict->worst_lse = difference > verdict->worst_lse ? difference : verdict->worst_lse;
   }
@@ -176,29 +199,41 @@ static void compare_lse(const token_facts *facts, uint32_t head, double referenc
   }
 }
 
+static void compare_head(const decode_data *data, const group_facts *facts, uint32_t head, const double *reference_out,
+                         double reference_lse, decode_verdict *verdict)
+{
+  uint32_t token = facts->token;
+  const uint16_t *row = (const uint16_t *)data->args.out + decode_data_out_offset(data, token, head);
+
+  verdict->num_heads++;
+  if (facts->num_unmasked == 0) {
+    compare_zero(data, facts, head, row, verdict);
+  } else {
+    compare_out(data, facts, head, reference_out, row, verdict);
+  }
+  if (data->which.lse == DECODE_LSE_WRITTEN) {
+    compare_lse(data, facts, head, reference_lse, isnan(reference_out[0]),
+                data->args.lse[decode_data_lse_offset(data, token, head)], verdict);
+  }
+}
+
 static void compare_heads(const decode_data *data, const double *reference_out, const double *reference_lse,
                           decode_verdict *verdict)
 {
   const decode_case *which = &data->which;
-  const uint16_t *out = (const uint16_t *)data->args.out;
+  uint32_t dim = decode_data_out_dim(data);
+  uint32_t kv_head_heads = which->num_heads / which->num_kv_heads;
 
   for (uint32_t token = 0; token < which->num_tokens; token++) {
-    token_facts facts = gather_facts(data, token);
+    group_facts facts = {0};
 
     for (uint32_t head = 0; head < which->num_heads; head++) {
       size_t at = (size_t)token * which->num_heads + head;
-      const uint16_t *row = out + decode_data_out_offset(data, token, head);
 
-      verdict->num_heads++;
-      if (facts.num_unmasked == 0) {
-        compare_zero(data, &facts, head, row, verdict);
-      } else {
-        compare_out(data, &facts, head, reference_out + at * which->head_dim, row, verdict);
+      if (head % kv_head_heads == 0) {
+        facts = gather_facts(data, token, head / kv_head_heads);
       }
-      if (which->lse == DECODE_LSE_WRITTEN) {
-        compare_lse(&facts, head, reference_lse[at], data->args.lse[decode_data_lse_offset(data, token, head)],
-                    verdict);
-      }
+      compare_head(data, &facts, head, reference_out + at * dim, reference_lse[at], verdict);
     }
   }
 }
@@ -209,7 +244,7 @@ static bool check_gaps(const decode_data *data, enum decode_tensor tensor, decod
   const decode_case *which = &data->which;
   const decode_buffer *buffer = &data->tensors[tensor];
   bool out = tensor == DECODE_OUT;
-  size_t row_bytes = out ? (size_t)which->head_dim * 2 : 4;
+  size_t row_bytes = out ? (size_t)decode_data_out_dim(data) * 2 : 4;
   uint8_t *written = calloc(buffer->size + 1, 1);
 
   if (written == NULL) {

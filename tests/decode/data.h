@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fresh data for a case, on the host. Whatever a kernel must not look at is poison: slots that no unmasked position
- * selects are NaN, their inv_scale too, gaps of q are NaN, index rows beyond len are 0x7F7F... or name some slot. */
+ * selects are NaN, their scales too, gaps of q are NaN, index rows beyond len are 0x7F7F... or name some slot. */
 #ifndef DECODE_DATA_H
 #define DECODE_DATA_H
 
-#include "case.h"
-#include "swa_jit/swa_jit.h"
+#include "pool.h"
+#include "scope.h"
 
 enum decode_tensor {
   DECODE_Q,
@@ -13,6 +13,14 @@ enum decode_tensor {
   DECODE_INV_SCALE,
   DECODE_INDICES,
   DECODE_LENS,
+  DECODE_SINKS,
+  DECODE_V,
+  DECODE_V_INV_SCALE,
+  DECODE_V_INDICES,
+  DECODE_EXTRA_KV,
+  DECODE_EXTRA_INV_SCALE,
+  DECODE_EXTRA_INDICES,
+  DECODE_EXTRA_LENS,
   DECODE_OUT,
   DECODE_LSE,
   DECODE_NUM_TENSORS
@@ -31,24 +39,27 @@ typedef struct decode_buffer {
 
 typedef struct decode_data {
   decode_case which;
-  swa_jit_config config;    /* arch is left at the default */
-  swa_jit_decode_args args; /* host pointers */
-  decode_buffer tensors[DECODE_NUM_TENSORS];
-  size_t kv_mapped;        /* bytes reserved for kv */
-  uint32_t num_candidates; /* slots that positions may name; the only ones initialised in a large pool */
+  swa_jit_config config;                     /* arch is left at the default */
+  swa_jit_decode_args args;                  /* host pointers */
+  decode_buffer tensors[DECODE_NUM_TENSORS]; /* bytes NULL: the case has no such tensor, or passes no pointer */
+  decode_pool pools[DECODE_NUM_POOLS];
 } decode_data;
 
 /* False: no memory. A pool may be of several GiB: only its candidates use memory. */
 bool decode_data_make(const decode_case *which, decode_data *data_out);
 void decode_data_free(decode_data *data);
 
-/* Whether only the candidates' rows of kv are initialised. */
-bool decode_data_is_sparse(const decode_data *data);
-/* The slot of a candidate, and where its row lies in kv. */
-uint64_t decode_data_candidate(const decode_data *data, uint32_t candidate);
-size_t decode_data_row_offset(const decode_data *data, uint64_t slot);
+/* The tensor of a pool's rows. */
+enum decode_tensor decode_data_rows_tensor(enum decode_pool_kind kind);
 
-/* The four strides as the launch resolves them (0 replaced). */
+/* Sets the pointers of args to where() of each tensor that the case has. */
+typedef const void *decode_where(const void *context, enum decode_tensor tensor);
+void decode_data_point(const decode_data *data, decode_where *where, const void *context, swa_jit_decode_args *args);
+
+/* Elements of a row of out. */
+uint32_t decode_data_out_dim(const decode_data *data);
+
+/* Where out's rows and LSE's elements lie, in elements, with strides of 0 resolved. */
 int64_t decode_data_out_offset(const decode_data *data, uint32_t token, uint32_t head);
 int64_t decode_data_lse_offset(const decode_data *data, uint32_t token, uint32_t head);
 

@@ -17,6 +17,11 @@ decode_lines decode_grid_large(void);
 /* A few small ones that together reach every path: for checkers that slow a kernel down a hundredfold. */
 decode_lines decode_grid_reduced(void);
 
+/* The general form: the KV formats, sinks, the forms and layouts of LSE. */
+decode_lines decode_grid_formats(void);
+decode_lines decode_grid_sinks(void);
+decode_lines decode_grid_lse_forms(void);
+
 /* Every head_dim x head_group x kv_tile, 0 to count - 1, each with another window, pattern and types. */
 size_t decode_grid_num_tilings(void);
 void decode_grid_tiling(size_t at, decode_case *which_out);

@@ -9,6 +9,29 @@ typedef struct random_stream {
   uint64_t state;
 } random_stream;
 
+/* What a stream is for: tensors do not share numbers. */
+enum random_purpose {
+  RANDOM_FOR_GRID,
+  RANDOM_FOR_LENS,
+  RANDOM_FOR_SLOTS,
+  RANDOM_FOR_STALE, /* what index rows hold beyond len */
+  RANDOM_FOR_ROWS,
+  RANDOM_FOR_SCALES,
+  RANDOM_FOR_Q,
+  RANDOM_FOR_BASE,
+  RANDOM_FOR_SINKS,
+  RANDOM_FOR_POOL_SCALES,
+  RANDOM_FOR_V_SLOTS,
+  RANDOM_FOR_V_STALE,
+  RANDOM_FOR_V_ROWS,
+  RANDOM_FOR_V_SCALES,
+  RANDOM_FOR_EXTRA_LENS,
+  RANDOM_FOR_EXTRA_SLOTS,
+  RANDOM_FOR_EXTRA_STALE,
+  RANDOM_FOR_EXTRA_ROWS,
+  RANDOM_FOR_EXTRA_SCALES
+};
+
 /* splitmix64: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014 */
 static inline uint64_t random_next(random_stream *stream)
 {
@@ -19,7 +42,7 @@ static inline uint64_t random_next(random_stream *stream)
   return z ^ (z >> 31);
 }
 
-/* purpose tells tensors apart; at is the row in it. */
+/* at: the row of the tensor. */
 static inline random_stream random_start(uint32_t seed, uint32_t purpose, uint64_t at)
 {
   random_stream stream = {((uint64_t)seed << 32 | purpose) ^ 0xD6E8FEB86659FD93u};

@@ -155,23 +155,14 @@ static void *prepare_cases(void *data)
 
   for (;;) {
     size_t at = atomic_fetch_add(&p->next, 1);
-    const decode_case *which;
-    swa_jit_config config = SWA_JIT_CONFIG_INIT;
+    swa_jit_config config;
     const swa_jit_kernel *kernel;
 
     if (at >= p->count) {
       return NULL;
     }
-    which = &p->cases[at];
+    decode_case_config(&p->cases[at], &config);
     config.arch = p->gpu->arch;
-    config.head_dim = which->head_dim;
-    config.head_group = which->head_group;
-    config.kv_tile = which->kv_tile;
-    config.window_size = which->window_size;
-    config.index_type = which->index_type;
-    config.lens_type = which->lens_type;
-    config.scale_type = which->scale_type;
-    config.lse = which->lse != DECODE_LSE_NONE;
     (void)swa_jit_kernel_get(p->gpu->lib, &config, &kernel);
   }
 }

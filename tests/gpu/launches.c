@@ -80,7 +80,7 @@ static bool same_head(const trial *a, const trial *b, uint32_t token, uint32_t h
 
   memcpy(&lse_a, a->data.args.lse + decode_data_lse_offset(&a->data, token, head), sizeof lse_a);
   memcpy(&lse_b, b->data.args.lse + decode_data_lse_offset(&b->data, token, head), sizeof lse_b);
-  return memcmp(out_a, out_b, 2 * (size_t)a->data.which.head_dim) == 0 && lse_a == lse_b;
+  return memcmp(out_a, out_b, 2 * (size_t)decode_data_out_dim(&a->data)) == 0 && lse_a == lse_b;
 }
 
 /* The first heads of a token are the same bits whatever the number of heads beside them. */

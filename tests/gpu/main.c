@@ -27,7 +27,7 @@ typedef struct options {
 
 static const sj_cli_option option_table[] = {
     {SJ_CLI_LIST, "sets", "LIST", offsetof(options, sets), 0, 0,
-     "of special, tilings, large, random, launches, reduced (default: all)"},
+     "of launches, reduced, special, formats, sinks, lse_forms, tilings, random, large (default: all)"},
     {SJ_CLI_NUMBER, "cases", "N", offsetof(options, cases), 0, 100000, "number of random cases (default: 60)"},
     {SJ_CLI_NUMBER, "seed", "S", offsetof(options, seed), 0, UINT32_MAX, "of the first random case (default: 1)"},
     {SJ_CLI_TEXT, "case", "TEXT", offsetof(options, one), 0, 0, "one case only, as a failure prints it"},
@@ -120,15 +120,12 @@ static bool add_random(plan *p, const gpu *g, const options *o)
   uint32_t seed = (uint32_t)o->seed;
 
   for (uint64_t added = 0; added < o->cases; seed++) {
-    swa_jit_config config = SWA_JIT_CONFIG_INIT;
+    swa_jit_config config;
     decode_case which;
 
     decode_grid_random(seed, &which);
+    decode_case_config(&which, &config);
     config.arch = g->arch;
-    config.head_dim = which.head_dim;
-    config.head_group = which.head_group;
-    config.kv_tile = which.kv_tile;
-    config.window_size = which.window_size;
     if (swa_jit_config_check(&config, NULL) == SWA_JIT_OK) {
       if (!add_case(p, &which)) {
         return false;
@@ -152,20 +149,6 @@ static bool add_large(plan *p, const gpu *g, const options *o)
   return add_lines(p, decode_grid_large());
 }
 
-static bool add_special(plan *p, const gpu *g, const options *o)
-{
-  (void)g;
-  (void)o;
-  return add_lines(p, decode_grid_special());
-}
-
-static bool add_reduced(plan *p, const gpu *g, const options *o)
-{
-  (void)g;
-  (void)o;
-  return add_lines(p, decode_grid_reduced());
-}
-
 static bool add_launches(plan *p, const gpu *g, const options *o)
 {
   (void)g;
@@ -174,12 +157,21 @@ static bool add_launches(plan *p, const gpu *g, const options *o)
   return true;
 }
 
+/* A set is lines, or is made otherwise. */
 static const struct {
   const char *name;
+  decode_lines (*lines)(void);
   bool (*add)(plan *p, const gpu *g, const options *o);
 } sets[] = {
-    {"launches", add_launches}, {"reduced", add_reduced}, {"special", add_special},
-    {"tilings", add_tilings},   {"random", add_random},   {"large", add_large},
+    {"launches", NULL, add_launches},
+    {"reduced", decode_grid_reduced, NULL},
+    {"special", decode_grid_special, NULL},
+    {"formats", decode_grid_formats, NULL},
+    {"sinks", decode_grid_sinks, NULL},
+    {"lse_forms", decode_grid_lse_forms, NULL},
+    {"tilings", NULL, add_tilings},
+    {"random", NULL, add_random},
+    {"large", NULL, add_large},
 };
 
 static bool add_set(plan *p, const gpu *g, const options *o, const char *name)
@@ -190,7 +182,7 @@ static bool add_set(plan *p, const gpu *g, const options *o, const char *name)
   for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
     if (all || strcmp(name, sets[i].name) == 0) {
       known = true;
-      if (!sets[i].add(p, g, o)) {
+      if (!(sets[i].lines != NULL ? add_lines(p, sets[i].lines()) : sets[i].add(p, g, o))) {
         return false;
       }
     }

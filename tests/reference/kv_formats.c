@@ -47,8 +47,10 @@ static void read_footer_row(const sj_reference_footer *f, const uint8_t *block, 
 {
   const uint8_t *codes = block + (uint64_t)slot * f->row_bytes;
   const uint8_t *scales = block + (uint64_t)block_size * f->row_bytes + (uint64_t)slot * f->scale_row_bytes;
+  double scale = 0.0;
   for (uint32_t d = 0; d < f->num_codes; d++) {
-    row[d] = sj_reference_e4m3(codes[d]) * sj_reference_e8m0(scales[d / f->group]);
+    scale = d % f->group == 0 ? sj_reference_e8m0(scales[d / f->group]) : scale;
+    row[d] = sj_reference_e4m3(codes[d]) * scale;
   }
   for (uint32_t d = f->num_codes; d < SJ_REFERENCE_FOOTER_DIM; d++) {
     row[d] = read_bf16(codes + f->num_codes + 2 * (uint64_t)(d - f->num_codes));
