@@ -16,26 +16,92 @@ __device__ __forceinline__ float row_total(const smem_plan &smem, unsigned row)
   for (unsigned n = 1; n < score_warps_n; n++) {
     total += each.of[n];
   }
-  return kv::has_nan_codes_apart && smem.has_nan_code != 0 ? __int_as_float(0x7fffffff) : total;
+  return k_has_nan_codes_apart && smem.has_nan_code != 0 ? __int_as_float(0x7fffffff) : total;
 }
 
 __device__ __forceinline__ bool is_stored_row(const cta_plan &plan, const smem_plan &smem, unsigned first_head,
-                                              unsigned row, unsigned round)
+                                              unsigned row, unsigned attempt)
 {
-  return first_head + row < plan.num_heads && smem.row_round[row] == round;
+  return first_head + row < plan.num_heads && smem.row_attempt[row] == attempt;
+}
+
+//: if with_sinks
+/* A head's sink in units of log2; none: -infinity. */
+__device__ __forceinline__ float load_sink(const swa_params &params, const cta_plan &plan, unsigned head)
+{
+  return params.sinks == nullptr || head >= plan.num_heads ? minus_infinity()
+                                                           : params.sinks[plan.first_head + head] * log2_e;
+}
+
+/* Each row's sink to shared memory, where the epilogue finds it behind many barriers. */
+__device__ __forceinline__ void store_sinks(const swa_params &params, const cta_plan &plan, smem_plan &smem,
+                                            unsigned first_head)
+{
+  if (threadIdx.x < pass_rows) {
+    smem.sink[threadIdx.x] = load_sink(params, plan, first_head + threadIdx.x);
+  }
+}
+//: end
+
+__device__ __forceinline__ float row_top_of(const smem_plan &smem, unsigned row)
+{
+  return exact_softmax ? shared_row_top(smem, row) : smem.row_top[row].of[0];
+}
+
+/* The row's sum as out is divided by it. */
+__device__ __forceinline__ float row_divisor(const smem_plan &smem, unsigned row)
+{
+  float total = row_total(smem, row);
+  //: if with_sinks
+  total += ptx::ex2(smem.sink[row] - subtracted_of(row_top_of(smem, row)));
+  //: end
+  return total;
 }
 
 //: if with_lse
+constexpr unsigned lse_base_2 = 1, lse_with_sink = 2, lse_empty_plus_infinity = 4; /* as in swa_jit.h */
+
+/* lse: in units of log2. */
+__device__ __forceinline__ void write_lse(const swa_params &params, const cta_plan &plan, unsigned head, float lse)
+{
+  params.lse[plan.token * params.lse_token_stride + (plan.first_head + head) * params.lse_head_stride] =
+      (params.lse_form & lse_base_2) != 0 ? lse : lse * ln_2;
+}
+
+//: if with_sinks
+/* log2 of 2^lse + 2^sink, without an overflow on the way. */
+__device__ __forceinline__ float add_sink(float lse, float sink)
+{
+  float larger = fmaxf(lse, sink), smaller = fminf(lse, sink);
+  float rest = larger == smaller ? 1.0f : ptx::lg2(1.0f + ptx::ex2(smaller - larger)); /* no infinity less itself */
+  return lse != lse || sink != sink ? lse + sink : larger + rest;
+}
+//: end
+
 /* One thread a row. Online softmax has left the row's top with its first warp's. */
 __device__ __forceinline__ void store_lse(const swa_params &params, const cta_plan &plan, const smem_plan &smem,
-                                          unsigned first_head, unsigned round)
+                                          unsigned first_head, unsigned attempt)
 {
   unsigned row = threadIdx.x;
-  if (params.lse != nullptr && row < pass_heads && is_stored_row(plan, smem, first_head, row, round)) {
-    float top = exact_softmax ? shared_row_top(smem, row) : smem.row_top[row].of[0];
-    float total = row_total(smem, row);
-    params.lse[plan.token * params.lse_token_stride + plan.first_head + first_head + row] =
-        (subtracted_of(top) + ptx::lg2(total)) * ln_2;
+  if (params.lse != nullptr && row < pass_heads && is_stored_row(plan, smem, first_head, row, attempt)) {
+    float lse = subtracted_of(row_top_of(smem, row)) + ptx::lg2(row_total(smem, row));
+    //: if with_sinks
+    lse = (params.lse_form & lse_with_sink) != 0 ? add_sink(lse, smem.sink[row]) : lse;
+    //: end
+    write_lse(params, plan, first_head + row, lse);
+  }
+}
+
+/* Of a token with no position. */
+__device__ __forceinline__ void store_empty_lse(const swa_params &params, const cta_plan &plan)
+{
+  unsigned head = threadIdx.x;
+  if (params.lse != nullptr && head < plan.num_heads) {
+    float lse = minus_infinity();
+    //: if with_sinks
+    lse = (params.lse_form & lse_with_sink) != 0 ? load_sink(params, plan, head) : lse;
+    //: end
+    write_lse(params, plan, head, (params.lse_form & lse_empty_plus_infinity) != 0 ? -minus_infinity() : lse);
   }
 }
 //: end
@@ -48,7 +114,7 @@ struct row_factors {
 };
 
 __device__ __forceinline__ row_factors make_row_factors(const cta_plan &plan, const smem_plan &smem,
-                                                        const mma::value_warp &w, unsigned first_head, unsigned round)
+                                                        const mma::value_warp &w, unsigned first_head, unsigned attempt)
 {
   row_factors factors;
   factors.stored = 0;
@@ -57,17 +123,16 @@ __device__ __forceinline__ row_factors make_row_factors(const cta_plan &plan, co
 #pragma unroll
     for (unsigned half = 0; half < 2; half++) {
       unsigned row = w.first_row + m * mma_m + half * 8 + w.g;
-      if (row < pass_heads && is_stored_row(plan, smem, first_head, row, round)) {
+      if (row < pass_heads && is_stored_row(plan, smem, first_head, row, attempt)) {
         factors.stored |= 1u << (m * 2 + half);
       }
-      float total = row_total(smem, row);
-      factors.of[m][half] = ptx::rcp(total);
+      factors.of[m][half] = ptx::rcp(row_divisor(smem, row));
     }
   }
   return factors;
 }
 
-/* Element order within a slice is 4 q .. 4 q + 3 of the first and of the second 16, see value_tiles: a quad stores 32
+/* Of rows of codes: element order within a slice is 4 q .. 4 q + 3 of the first and of the second 16, see value_tiles: a quad stores 32
  * bytes side by side, all of a sector. */
 __device__ __forceinline__ void store_slice_row(const float (&tiles)[4][4], unsigned half, float factor, bool is_stored,
                                                 char *out)
@@ -86,12 +151,25 @@ __device__ __forceinline__ void store_slice_row(const float (&tiles)[4][4], unsi
   }
 }
 
+/* Of rows of bf16: elements 8 t + 2 q and the next of each column tile t. */
+__device__ __forceinline__ void store_bf16_slice_row(const float (&tiles)[4][4], unsigned half, float factor,
+                                                     bool is_stored, char *out)
+{
+#pragma unroll
+  for (unsigned t = 0; t < 4; t++) {
+    unsigned packed = ptx::cvt_bf16x2(tiles[t][2 * half] * factor, tiles[t][2 * half + 1] * factor);
+    if (is_stored) {
+      ptx::st_global_u32(out + t * 16, packed);
+    }
+  }
+}
+
 __device__ __forceinline__ void store_values(const swa_params &params, const cta_plan &plan, const mma::value_warp &w,
                                              const row_factors &factors, unsigned first_head, unsigned batch,
                                              const mma::value_tiles &tiles)
 {
-  char *out =
-      out_row(params, plan, first_head + w.first_row + w.g) + mma::warp_slice(w, batch) * slice_dims * 2 + w.q * 8;
+  char *out = out_row(params, plan, first_head + w.first_row + w.g) + mma::warp_slice(w, batch) * slice_dims * 2
+              + w.q * (v_format::is_bf16 ? 4 : 8);
 #pragma unroll
   for (unsigned m = 0; m < value_m_tiles; m++) {
 #pragma unroll
@@ -100,25 +178,28 @@ __device__ __forceinline__ void store_values(const swa_params &params, const cta
 #pragma unroll
       for (unsigned s = 0; s < batch_slices; s++) {
         bool has_slice = num_slices % value_warps_n == 0 || mma::warp_slice(w, batch + s) < num_slices;
-        store_slice_row(tiles.v[m][s], half, factors.of[m][half], is_stored && has_slice, out + s * slice_dims * 2);
+        bool stores = is_stored && has_slice;
+        if constexpr (v_format::is_bf16) {
+          store_bf16_slice_row(tiles.v[m][s], half, factors.of[m][half], stores, out + s * slice_dims * 2);
+        } else {
+          store_slice_row(tiles.v[m][s], half, factors.of[m][half], stores, out + s * slice_dims * 2);
+        }
       }
       out += 16 * params.out_head_stride;
     }
   }
 }
 
-/* A token with no position: out is 0, LSE -infinity. */
+/* A token with no position: out is 0. */
 __device__ __forceinline__ void store_empty(const swa_params &params, const cta_plan &plan)
 {
-  constexpr unsigned units = head_dim * 2 / 16;
+  constexpr unsigned units = head_dim_v * 2 / 16;
 #pragma unroll 1
   for (unsigned i = threadIdx.x; i < plan.num_heads * units; i += num_threads) {
     ptx::st_global_v4(out_row(params, plan, i / units) + i % units * 16, ptx::words4{});
   }
   //: if with_lse
-  if (params.lse != nullptr && threadIdx.x < plan.num_heads) {
-    params.lse[plan.token * params.lse_token_stride + plan.first_head + threadIdx.x] = minus_infinity();
-  }
+  store_empty_lse(params, plan);
   //: end
 }
 } // namespace swa

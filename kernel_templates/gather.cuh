@@ -8,6 +8,7 @@
 #define SWA_GATHER_CUH
 
 #include "kv/e4m3_slot.cuh"
+#include "kv/mend.cuh"
 #include "plan.cuh"
 #include "ptx/cp_async.cuh"
 #include "ptx/load_store.cuh"
@@ -17,65 +18,132 @@
 
 namespace swa
 {
-constexpr unsigned row_units = copied_row_bytes / 16;
-constexpr unsigned lanes_per_row = row_units <= 4 ? 4 : row_units <= 8 ? 8 : row_units <= 16 ? 16 : 32;
-constexpr unsigned rows_per_copy = warp_size / lanes_per_row;
 constexpr unsigned warp_tile_rows = kv_tile / num_warps;
 constexpr unsigned round_positions = warp_size * num_warps;
-
-/* A lane's row's column of scores, while its scale is on its way. */
-struct pending_column {
-  unsigned column; /* no_column: none */
-  float scale;
-  bool is_masked;
-};
 constexpr unsigned no_column = 0xffffffffu;
 
-__device__ __forceinline__ void store_column(smem_plan &smem, const pending_column &pending)
+/* A lane's row's column of scores, while its scales are on their way. */
+template <class K, class V>
+struct pending_column {
+  unsigned column; /* no_column: none */
+  bool is_masked;
+  typename K::row_scales k_scales;
+  typename V::row_scales v_scales;
+};
+
+__device__ __forceinline__ column_info make_column(float scale, float weight_scale, bool is_masked)
+{
+  column_info column;
+  column.scale = is_masked ? 0.0f : scale;
+  column.bias = is_masked ? -__int_as_float(0x7f800000) : 0.0f;
+  column.weight_scale = is_masked ? 0.0f : weight_scale;
+  column.log = fminf(fmaxf(ptx::lg2(fabsf(column.weight_scale)), least_scale_log), largest_scale_log);
+  return column;
+}
+
+template <class K, class V>
+__device__ __forceinline__ void store_column(smem_plan &smem, const pending_column<K, V> &pending)
 {
   if (pending.column != no_column) {
-    float bias = pending.is_masked ? -__int_as_float(0x7f800000) : 0.0f;
-    float log = fminf(fmaxf(ptx::lg2(fabsf(pending.scale)), least_scale_log), largest_scale_log);
-    smem.column[pending.column] = column_info{pending.scale, bias, log, 0.0f};
+    float scale = K::row_scale(pending.k_scales);
+    float weight_scale = has_own_v ? V::row_scale(pending.v_scales) : scale;
+    smem.column[pending.column] = make_column(scale, weight_scale, pending.is_masked);
+    //: if with_groups
+    if constexpr (K::num_groups != 0) {
+      kv::store_groups<K>(smem, pending.column, pending.k_scales, pending.is_masked);
+    }
+    //: end
   }
 }
 
-/* Copies `positions` rows, from position `first` on, to shared rows `shared_row` and up (both whole tiles), and makes
- * one arrival a tile on its barrier. slot: of position first + lane * num_warps + warp. */
-template <unsigned positions>
-__device__ __forceinline__ pending_column gather_rows(const swa_params &params, smem_plan &smem, unsigned slot,
-                                                      unsigned shared_row)
+/* How a warp copies the units of its rows: the first 32 of a row, the next 32, or the rest. */
+template <unsigned units>
+struct copy_shape {
+  static constexpr unsigned lanes = units <= 4 ? 4 : units <= 8 ? 8 : units <= 16 ? 16 : 32; /* of a row */
+  static constexpr unsigned rows = warp_size / lanes;                                        /* at once */
+};
+
+/* Units first_unit to first_unit + units of the rows `row` to row + group_rows of a warp's warp_rows. source: the row
+ * of this lane. */
+template <unsigned data_bytes, unsigned first_unit, unsigned units, unsigned group_rows, unsigned warp_rows,
+          class Layout>
+__device__ __forceinline__ void copy_units(const char *source, unsigned masked_rows, unsigned row, unsigned target_rows,
+                                           unsigned shared_row)
+{
+  using shape = copy_shape<units>;
+  constexpr unsigned stride = Layout::stride_bytes;
+  unsigned warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
+  unsigned row_in_copy = lane / shape::lanes, unit = first_unit + lane % shape::lanes;
+  bool has_unit = units == shape::lanes || unit < first_unit + units;
+  bool is_padding = data_bytes < (first_unit + units) * 16 && unit * 16 >= data_bytes;
+  unsigned target = target_rows + Layout::unit_offset(shared_row + row_in_copy * num_warps + warp, unit);
+#pragma unroll
+  for (unsigned copied = 0; copied < group_rows; copied += shape::rows) {
+    unsigned from = row + copied + row_in_copy;
+    const char *row_source = reinterpret_cast<const char *>(
+        __shfl_sync(0xffffffffu, reinterpret_cast<unsigned long long>(source), from % warp_size));
+    if ((warp_rows % group_rows == 0 || from < warp_rows) && has_unit) {
+      ptx::cp_async_16(target + (row + copied) * num_warps * stride, row_source + unit * 16,
+                       is_padding || (masked_rows >> from % warp_size & 1) != 0 ? 0 : 16);
+    }
+  }
+}
+
+/* All units of a group of rows. */
+template <class F, class Layout, unsigned group_rows, unsigned warp_rows>
+__device__ __forceinline__ void copy_rows(const char *source, unsigned masked_rows, unsigned row, unsigned target_rows,
+                                          unsigned shared_row)
+{
+  constexpr unsigned units = F::copied_bytes / 16, first = units < 32 ? units : 32;
+  constexpr unsigned second = units - first < 32 ? units - first : 32;
+  static_assert(first + second == units, "a row is at most 1,024 bytes");
+  copy_units<F::data_bytes, 0, first, group_rows, warp_rows, Layout>(source, masked_rows, row, target_rows, shared_row);
+  if constexpr (second != 0) {
+    copy_units<F::data_bytes, first, second, group_rows, warp_rows, Layout>(source, masked_rows, row, target_rows,
+                                                                            shared_row);
+  }
+}
+
+/* A lane's slots: of K's pool and of V's, both masked or neither. */
+struct row_slots {
+  unsigned k, v;
+};
+
+/* Copies `positions` rows to shared rows `shared_row` and up (both whole tiles), and makes one arrival a tile on its
+ * barrier. slots: of position lane * num_warps + warp of them. */
+template <class K, class V, unsigned positions>
+__device__ __forceinline__ pending_column<K, V> gather_rows(const swa_params &params, const swa_scope &scope,
+                                                            unsigned kv_head, smem_plan &smem, row_slots slots,
+                                                            unsigned shared_row)
 {
   static_assert(positions <= round_positions && positions % kv_tile == 0, "at most 32 rows a warp, whole tiles");
   static_assert(num_warps % swizzle_rows == 0, "a warp's rows are swizzled alike");
   constexpr unsigned warp_rows = positions / num_warps;
-  constexpr unsigned group_rows = 8 * rows_per_copy; /* of a warp, unrolled */
+  constexpr unsigned group_rows = 8 * copy_shape<(K::copied_bytes / 16 < 32 ? K::copied_bytes / 16 : 32)>::rows;
   unsigned warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
-  pending_column pending = {lane < warp_rows ? shared_row + lane * num_warps + warp : no_column, 0.0f,
-                            slot == masked_slot};
-  const char *source = static_cast<const char *>(params.window.pool.kv);
-  if (slot != masked_slot) {
-    source += slot_offset(params, slot);
-    pending.scale = kv::slot_scale(params.window.pool.inv_scale, slot);
+  pending_column<K, V> pending = {};
+  pending.column = lane < warp_rows ? shared_row + lane * num_warps + warp : no_column;
+  pending.is_masked = slots.k == masked_slot;
+  const char *k_source = static_cast<const char *>(scope.pool.kv);
+  [[maybe_unused]] const char *v_source = static_cast<const char *>(params.v.kv);
+  if (slots.k != masked_slot) {
+    kv::row_place at;
+    k_source = place_row(params, scope, scope.pool, kv_head, slots.k, at);
+    pending.k_scales = K::load_scales(scope.pool, at);
+    if constexpr (has_own_v) {
+      v_source = place_row(params, scope, params.v, kv_head, slots.v, at);
+      pending.v_scales = V::load_scales(params.v, at);
+    }
   }
-  unsigned masked_rows = __ballot_sync(0xffffffffu, slot == masked_slot);
-  unsigned row_in_copy = lane / lanes_per_row, unit = lane % lanes_per_row;
-  bool has_unit = row_units == lanes_per_row || unit < row_units;
-  bool is_padding = head_dim != copied_row_bytes && unit * 16 >= head_dim;
-  unsigned target = ptx::shared_address(smem.rows) + row_unit_offset(shared_row + row_in_copy * num_warps + warp, unit);
-
+  unsigned masked_rows = __ballot_sync(0xffffffffu, slots.k == masked_slot);
 #pragma unroll 1
   for (unsigned first = 0; first < warp_rows; first += group_rows) {
-#pragma unroll
-    for (unsigned copied = 0; copied < group_rows; copied += rows_per_copy) {
-      unsigned row = first + copied + row_in_copy;
-      const char *row_source = reinterpret_cast<const char *>(
-          __shfl_sync(0xffffffffu, reinterpret_cast<unsigned long long>(source), row % warp_size));
-      if ((warp_rows % group_rows == 0 || row < warp_rows) && has_unit) {
-        ptx::cp_async_16(target + (first + copied) * num_warps * row_bytes, row_source + unit * 16,
-                         is_padding || (masked_rows >> row % warp_size & 1) != 0 ? 0 : 16);
-      }
-    }
+    copy_rows<K, k_layout, group_rows, warp_rows>(k_source, masked_rows, first, ptx::shared_address(smem.rows),
+                                                  shared_row);
+    //: if with_own_v
+    copy_rows<V, v_layout, group_rows, warp_rows>(v_source, masked_rows, first, ptx::shared_address(smem.v_rows),
+                                                  shared_row);
+    //: end
     unsigned end = min(first + group_rows, warp_rows);
 #pragma unroll 1
     for (unsigned tile = first / warp_tile_rows; (tile + 1) * warp_tile_rows <= end; tile++) {
@@ -85,11 +153,29 @@ __device__ __forceinline__ pending_column gather_rows(const swa_params &params, 
   return pending;
 }
 
-/* The index of this lane's row of a span that begins at position first. */
-__device__ __forceinline__ index_type load_lane_index(const swa_params &params, const cta_plan &plan, unsigned first)
+/* The indices of this lane's row of a span that begins at position first. */
+struct lane_index {
+  index_type k, v;
+};
+
+__device__ __forceinline__ lane_index load_lane_index(const swa_params &params, const cta_plan &plan, unsigned first)
 {
-  unsigned warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
-  return load_index(params, plan, first + lane * num_warps + warp);
+  unsigned position = first + threadIdx.x % warp_size * num_warps + threadIdx.x / warp_size;
+  lane_index index;
+  index.k = load_index(params.window, params.window.pool, plan.token, plan.len, position);
+  index.v = has_own_v ? load_index(params.window, params.v, plan.token, plan.len, position) : index.k;
+  return index;
+}
+
+__device__ __forceinline__ row_slots slots_of(const swa_scope &scope, const lane_index &index)
+{
+  row_slots slots = {slot_of(scope, index.k), 0};
+  slots.v = slots.k;
+  if constexpr (has_own_v) {
+    slots.v = slot_of(scope, index.v);
+    slots.k = slots.v == masked_slot ? masked_slot : slots.k;
+  }
+  return slots;
 }
 
 __device__ __forceinline__ void init_tile_barriers(smem_plan &smem)
@@ -117,23 +203,24 @@ __device__ __forceinline__ void wait_columns(smem_plan &smem, const score_warp &
 
 /* The whole window, for exact softmax. index: of this lane's first row. The last column of each lane is the caller's
  * to store. */
-__device__ __forceinline__ pending_column gather_window(const swa_params &params, const cta_plan &plan, smem_plan &smem,
-                                                        index_type index, bool &has_position)
+__device__ __forceinline__ pending_column<k_format, v_format>
+gather_window(const swa_params &params, const cta_plan &plan, smem_plan &smem, lane_index index, bool &has_position)
 {
   constexpr unsigned rest = padded_window % round_positions;
   constexpr unsigned last = rest != 0 ? rest : round_positions;
   unsigned first = 0;
 #pragma unroll 1
   for (; first + last < padded_window; first += round_positions) {
-    index_type next_index = load_lane_index(params, plan, first + round_positions);
-    unsigned slot = slot_of(params, index);
-    has_position |= slot != masked_slot;
-    store_column(smem, gather_rows<round_positions>(params, smem, slot, first));
+    lane_index next_index = load_lane_index(params, plan, first + round_positions);
+    row_slots slots = slots_of(params.window, index);
+    has_position |= slots.k != masked_slot;
+    store_column(smem, gather_rows<k_format, v_format, round_positions>(params, params.window, plan.kv_head, smem,
+                                                                        slots, first));
     index = next_index;
   }
-  unsigned slot = slot_of(params, index);
-  has_position |= slot != masked_slot;
-  return gather_rows<last>(params, smem, slot, first);
+  row_slots slots = slots_of(params.window, index);
+  has_position |= slots.k != masked_slot;
+  return gather_rows<k_format, v_format, last>(params, params.window, plan.kv_head, smem, slots, first);
 }
 } // namespace swa
 

@@ -3,11 +3,12 @@
  * Q of a pass into shared memory, in the order in which mma fragments are read: for each chunk of 64 elements,
  * head tile and k-step, 16 bytes a lane. A thread holds the same 8 elements of rows g and g + 8: the fragments of
  * two k-steps. K-step s of a chunk pairs elements 16 q + 4 s .. + 3, because that is how a thread meets the bytes
- * of a KV row (mma/mma_sync.cuh).
+ * of a row of codes (mma/mma_sync.cuh); of a row of bf16 it meets 8 q .. + 7 of either half of the chunk.
  *
- * Q becomes f16 on the way, which keeps every bit of a bf16 from 2^-14 to 65504 and an absolute 2^-25 below.
+ * Where rows are bf16, so is Q. Else it becomes f16 on the way, which keeps every bit of a bf16 from 2^-14 to 65504 and an absolute 2^-25 below.
  * Larger elements become infinite and make products that are not finite. Rows where that happens are done again, with
- * all of Q times 2^-14, in as many rounds as it takes: eight at most bring the largest bf16 below 65504.
+ * all of Q times 2^-14, in as many rounds as it takes: eight at most bring the largest bf16 below 65504. Rows with scales
+ * by group have an attempt before the second round, after mending (kv/mend.cuh).
  */
 #ifndef SWA_LOAD_Q_CUH
 #define SWA_LOAD_Q_CUH
@@ -64,7 +65,14 @@ __device__ __forceinline__ unsigned q_lane_offset(unsigned step, unsigned lane)
 }
 
 /* Round r multiplies Q by 2^(-14 r), and what divides it again the scores. */
-constexpr unsigned round_exponent = 14, last_possible_round = 8;
+constexpr unsigned round_exponent = 14;
+constexpr bool has_groups = num_groups != 0;
+constexpr unsigned last_possible_attempt = k_format::is_bf16 ? 0 : has_groups ? 9 : 8;
+
+__device__ __forceinline__ unsigned round_of(unsigned attempt)
+{
+  return has_groups && attempt != 0 ? attempt - 1 : attempt;
+}
 
 __device__ __forceinline__ unsigned q_factor_bf16x2(unsigned round)
 {
@@ -88,10 +96,13 @@ __device__ __forceinline__ void shrink_q(unsigned round, q_load &load)
   }
 }
 
-/* Two bf16 to f16. */
+/* Two bf16 to f16, where rows are codes. */
 __device__ __forceinline__ unsigned narrow_q(unsigned bf16x2)
 {
-  return ptx::cvt_f16x2(__uint_as_float(bf16x2 << 16), __uint_as_float(bf16x2 & 0xffff0000u));
+  if constexpr (k_format::is_bf16) {
+    return bf16x2;
+  }
+  return ptx::cvt_f16x2(ptx::low_of_bf16x2(bf16x2), ptx::high_of_bf16x2(bf16x2));
 }
 
 /* A thread's place, worked out once. */
@@ -110,7 +121,7 @@ __device__ __forceinline__ q_thread make_q_thread(const swa_params &params, cons
   unsigned chunk = in_group / 64 / q_group_tiles, tile = group * q_group_tiles + in_group / 64 % q_group_tiles;
   unsigned g = in_group / 8 % 8, q = in_group / 2 % 4, half = in_group % 2;
   q_thread at;
-  at.first_dim = chunk * chunk_dims + q * 16 + half * 8;
+  at.first_dim = chunk * chunk_dims + (k_format::is_bf16 ? half * 32 + q * 8 : q * 16 + half * 8);
   at.first_row = tile * mma_m + g;
   at.source = q_row(params, plan, min(first_head + at.first_row, plan.num_heads - 1)) + 2 * at.first_dim;
   at.target = ptx::shared_address(smem.heads.q) + chunk * q_stage_bytes + tile * q_tile_bytes + half * 2 * q_step_bytes
@@ -143,7 +154,7 @@ __device__ __forceinline__ void start_q(const swa_params &params, const q_thread
 
 __device__ __forceinline__ void store_q(const q_thread &at, unsigned first_stage, unsigned round, q_load &load)
 {
-  if (round != 0) {
+  if (last_possible_attempt != 0 && round != 0) {
     shrink_q(round, load);
   }
 #pragma unroll

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plan: which token and heads this CTA has, how many positions, and where a slot's row lies. */
+/* Plan: which token and heads this CTA has, how many positions of each scope, and where a slot's row lies. */
 #ifndef SWA_PLAN_CUH
 #define SWA_PLAN_CUH
 
+#include "kv/format.cuh"
 #include "ptx/load_store.cuh"
 #include "swa_config.cuh"
 
@@ -10,57 +11,82 @@ namespace swa
 {
 struct cta_plan {
   unsigned token;
+  unsigned kv_head;
   unsigned first_head;
-  unsigned num_heads; /* of this CTA: head_group, less at the end of num_heads */
-  unsigned len;       /* positions, 0 to window_size */
+  unsigned num_heads; /* of this CTA: head_group, less at the end of a KV head's heads */
+  unsigned len;       /* positions of the window, 0 to window_size */
+  unsigned extra_len; /* of the extra scope, 0 to extra_size */
 };
+
+/* lens: null where a scope is always full. */
+template <unsigned size>
+__device__ __forceinline__ unsigned load_len(const void *lens, unsigned token)
+{
+  lens_type len = static_cast<const lens_type *>(lens)[token];
+  return len <= 0 ? 0 : len >= static_cast<lens_type>(size) ? size : static_cast<unsigned>(len);
+}
 
 __device__ __forceinline__ cta_plan make_plan(const swa_params &params)
 {
   cta_plan plan;
   plan.token = blockIdx.x;
-  plan.first_head = blockIdx.y * head_group;
-  plan.num_heads = min(head_group, params.num_heads - plan.first_head);
-  lens_type len = static_cast<const lens_type *>(params.window.lens)[plan.token];
-  plan.len = len <= 0 ? 0 : len >= static_cast<lens_type>(window_size) ? window_size : static_cast<unsigned>(len);
+  plan.kv_head = blockIdx.z;
+  plan.first_head = plan.kv_head * params.kv_head_heads + blockIdx.y * head_group;
+  plan.num_heads = min(head_group, params.kv_head_heads - blockIdx.y * head_group);
+  plan.len = load_len<window_size>(params.window.lens, plan.token);
+  plan.extra_len = 0;
+  //: if with_extra
+  plan.extra_len = params.extra.lens == nullptr ? extra_size : load_len<extra_size>(params.extra.lens, plan.token);
+  //: end
   return plan;
+}
+
+template <unsigned size>
+__device__ __forceinline__ void prefetch_index_row(const swa_scope &scope, unsigned token)
+{
+  constexpr unsigned line_elems = 128 / sizeof(index_type), lines = size / line_elems + 1;
+  const index_type *row = static_cast<const index_type *>(scope.pool.indices) + token * scope.indices_token_stride;
+  if (threadIdx.x < lines) {
+    ptx::prefetch_global_l2(row + min(threadIdx.x * line_elems, size - 1));
+  }
 }
 
 /* Brings the token's row of indices, a line of it a thread, towards the SM while lens is on its way. A prefetch reads
  * nothing: what lies past len has no effect. */
 __device__ __forceinline__ void prefetch_indices(const swa_params &params, unsigned token)
 {
-  constexpr unsigned line_elems = 128 / sizeof(index_type), lines = window_size / line_elems + 1;
-  const index_type *row =
-      static_cast<const index_type *>(params.window.pool.indices) + token * params.window.indices_token_stride;
-  if (threadIdx.x < lines) {
-    ptx::prefetch_global_l2(row + min(threadIdx.x * line_elems, window_size - 1));
-  }
+  prefetch_index_row<window_size>(params.window, token);
+  //: if with_extra
+  prefetch_index_row<extra_size>(params.extra, token);
+  //: end
 }
 
 constexpr unsigned masked_slot = 0xffffffffu;
 
 /* The index of a position, -1 at or past len, which is not read. What is made of it comes later, so that other loads
  * can be on their way too. */
-__device__ __forceinline__ index_type load_index(const swa_params &params, const cta_plan &plan, unsigned position)
+__device__ __forceinline__ index_type load_index(const swa_scope &scope, const swa_pool &pool, unsigned token,
+                                                 unsigned len, unsigned position)
 {
-  const index_type *row =
-      static_cast<const index_type *>(params.window.pool.indices) + plan.token * params.window.indices_token_stride;
-  return position < plan.len ? row[position] : -1;
+  const index_type *row = static_cast<const index_type *>(pool.indices) + token * scope.indices_token_stride;
+  return position < len ? row[position] : -1;
 }
 
-__device__ __forceinline__ unsigned slot_of(const swa_params &params, index_type index)
+__device__ __forceinline__ unsigned slot_of(const swa_scope &scope, index_type index)
 {
-  return index < 0 || index >= static_cast<index_type>(params.window.num_slots) ? masked_slot
-                                                                                : static_cast<unsigned>(index);
+  return index < 0 || index >= static_cast<index_type>(scope.num_slots) ? masked_slot : static_cast<unsigned>(index);
 }
 
-/* Where an unmasked slot's row begins, in bytes from kv. */
-__device__ __forceinline__ long long slot_offset(const swa_params &params, unsigned slot)
+/* Of an unmasked slot: where its row begins, and what its scales are found by. */
+__device__ __forceinline__ const char *place_row(const swa_params &params, const swa_scope &scope, const swa_pool &pool,
+                                                 unsigned kv_head, unsigned slot, kv::row_place &at)
 {
-  unsigned block = slot / params.window.block_size;
-  unsigned slot_in_block = slot - block * params.window.block_size;
-  return block * params.window.pool.block_stride_bytes + slot_in_block * params.window.pool.slot_stride_bytes;
+  unsigned block = slot / scope.block_size;
+  at.block_size = scope.block_size;
+  at.slot_in_block = slot - block * scope.block_size;
+  at.block = static_cast<const char *>(pool.kv) + block * pool.block_stride_bytes;
+  at.scale_index = static_cast<long long>(slot) * params.num_kv_heads + kv_head;
+  return at.block + at.slot_in_block * pool.slot_stride_bytes + kv_head * pool.kv_head_stride_bytes;
 }
 
 __device__ __forceinline__ const char *q_row(const swa_params &params, const cta_plan &plan, unsigned head)

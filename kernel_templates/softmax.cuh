@@ -77,9 +77,18 @@ __device__ __forceinline__ bool has_columns(const score_warp &w, unsigned n)
   return span_positions % (mma_n * score_warps_n) == 0 || w.first_column + n * mma_n < span_positions;
 }
 
+//: if with_soft_cap
+/* cap * tanh(score / cap), both in units of log2: tanh(x) = 1 - 2 / (1 + exp(2 x)). */
+__device__ __forceinline__ float cap_score(float score, float cap)
+{
+  return cap - 2.0f * cap * ptx::rcp(1.0f + ptx::ex2(score * (2.0f * log2_e / cap)));
+}
+//: end
+
 /* Raw products to scores, and each row's top over the warp's columns to shared memory. */
 __device__ __forceinline__ void scale_scores(smem_plan &smem, const score_warp &w, unsigned shared_row,
-                                             float scale_log2, float factor, score_tiles &tiles)
+                                             float scale_log2, float factor, [[maybe_unused]] float soft_cap,
+                                             score_tiles &tiles)
 {
   float top[score_m_tiles][2];
 #pragma unroll
@@ -99,7 +108,11 @@ __device__ __forceinline__ void scale_scores(smem_plan &smem, const score_warp &
       for (unsigned m = 0; m < score_m_tiles; m++) {
 #pragma unroll
         for (unsigned half = 0; half < 2; half++) {
-          float s = fmaf(tiles.s[m][n][2 * half + j], scale, column.bias);
+          float s = tiles.s[m][n][2 * half + j];
+          //: if with_soft_cap
+          s = soft_cap != 0.0f ? cap_score(s * scale, soft_cap) : s * scale;
+          //: end
+          s = fmaf(s, with_soft_cap ? 1.0f : scale, column.bias);
           tiles.s[m][n][2 * half + j] = s;
           top[m][half] = fmaxf(top[m][half], s + column.log);
         }
@@ -150,6 +163,19 @@ __device__ __forceinline__ void advance_row(smem_plan &smem, const score_warp &w
   }
 }
 
+/* Two weights as operands: f16, or a bf16 and another of what it leaves. */
+__device__ __forceinline__ void store_weights(unsigned target, float w0, float w1)
+{
+  if constexpr (v_format::is_bf16) {
+    unsigned high = ptx::cvt_bf16x2(w0, w1);
+    ptx::st_shared_u32(target, high);
+    ptx::st_shared_u32(target + pass_rows * weight_row_elems * 2,
+                       ptx::cvt_bf16x2(w0 - ptx::low_of_bf16x2(high), w1 - ptx::high_of_bf16x2(high)));
+  } else {
+    ptx::st_shared_u32(target, ptx::cvt_f16x2(w0, w1));
+  }
+}
+
 /* Scores to weights, after every warp's tops are in shared memory. */
 __device__ __forceinline__ void make_weights(smem_plan &smem, const score_warp &w, unsigned shared_row,
                                              const score_tiles &tiles, row_state &state)
@@ -168,14 +194,14 @@ __device__ __forceinline__ void make_weights(smem_plan &smem, const score_warp &
       subtracted[m][half] = subtracted_of(state.top[m][half]);
     }
   }
-  unsigned target = ptx::shared_address(&smem.heads.weights[w.first_row + w.g][w.first_column + 2 * w.q]);
+  unsigned target = ptx::shared_address(&smem.heads.weights[0][w.first_row + w.g][w.first_column + 2 * w.q]);
 #pragma unroll
   for (unsigned n = 0; n < score_n_tiles; n++) {
     if (!has_columns(w, n)) {
       continue;
     }
     unsigned column = shared_row + w.first_column + n * mma_n + 2 * w.q;
-    float scale0 = smem.column[column].scale, scale1 = smem.column[column + 1].scale;
+    float scale0 = smem.column[column].weight_scale, scale1 = smem.column[column + 1].weight_scale;
 #pragma unroll
     for (unsigned m = 0; m < score_m_tiles; m++) {
 #pragma unroll
@@ -183,8 +209,8 @@ __device__ __forceinline__ void make_weights(smem_plan &smem, const score_warp &
         float p0 = ptx::ex2(tiles.s[m][n][2 * half] - subtracted[m][half]);
         float p1 = ptx::ex2(tiles.s[m][n][2 * half + 1] - subtracted[m][half]);
         state.sum[m][half] += p0 + p1;
-        ptx::st_shared_u32(target + (m * mma_m + half * 8) * weight_row_elems * 2 + n * mma_n * 2,
-                           ptx::cvt_f16x2(p0 * scale0, p1 * scale1));
+        unsigned at = target + (m * mma_m + half * 8) * weight_row_elems * 2 + n * mma_n * 2;
+        store_weights(at, p0 * scale0, p1 * scale1);
       }
     }
   }

@@ -17,10 +17,23 @@ constexpr unsigned head_dim = 512;
 constexpr unsigned head_group = 16;
 constexpr unsigned kv_tile = 16;
 constexpr unsigned window_size = 128;
+constexpr unsigned head_dim_v = 512;
+constexpr unsigned extra_size = 0;
+constexpr bool has_own_v = false;
 using index_type = int;
 using lens_type = int;
 constexpr bool scale_is_bf16 = false;
 constexpr bool with_lse = true;
+constexpr bool with_soft_cap = false;
+constexpr bool with_sinks = false;
+namespace kv
+{
+template <unsigned dims>
+struct e4m3_slot;
+}
+using k_format = kv::e4m3_slot<512>;
+using v_format = kv::e4m3_slot<512>;
+using extra_format = kv::e4m3_slot<512>;
 constexpr unsigned exact_softmax = 1;
 constexpr unsigned num_warps = 8;
 constexpr unsigned min_ctas_per_sm = 1;
@@ -33,7 +46,8 @@ constexpr unsigned num_stages = 8;
 constexpr unsigned q_stages = 8;
 constexpr unsigned padded_window = 128;
 constexpr unsigned row_bytes = 512;
-constexpr unsigned shared_memory_bytes = 85888;
+constexpr unsigned v_row_bytes = 0;
+constexpr unsigned shared_memory_bytes = 85248;
 } // namespace swa
 #endif
 
@@ -47,10 +61,9 @@ constexpr unsigned mma_m = 16;
 constexpr unsigned mma_n = 8;
 constexpr unsigned mma_k = 16;
 
-/* A thread takes 16 consecutive bytes of a KV row at a time: four threads of a quad make a chunk of 64 elements. */
+/* A thread takes 16 elements of a KV row at a time: four threads of a quad make a chunk of 64 elements. */
 constexpr unsigned chunk_dims = 64;
 constexpr unsigned num_chunks = (head_dim + chunk_dims - 1) / chunk_dims;
-constexpr unsigned copied_row_bytes = num_chunks * chunk_dims;
 
 /* Positions whose scores are held at once: the whole window, or one tile. */
 constexpr unsigned span_positions = exact_softmax ? padded_window : kv_tile;
@@ -62,7 +75,7 @@ constexpr unsigned score_m_tiles = pass_rows / mma_m / score_warps_m;
 constexpr unsigned score_n_tiles = (span_positions / mma_n + score_warps_n - 1) / score_warps_n;
 constexpr unsigned value_m_tiles = pass_rows / mma_m / value_warps_m;
 constexpr unsigned slice_dims = 32; /* of head_dim: what one transposing load of a warp covers */
-constexpr unsigned num_slices = head_dim / slice_dims;
+constexpr unsigned num_slices = head_dim_v / slice_dims;
 constexpr unsigned value_slices = (num_slices + value_warps_n - 1) / value_warps_n;
 /* Slices whose sums a warp holds at once: online softmax must hold all of its own. */
 constexpr unsigned batch_slices = !exact_softmax || value_m_tiles * value_slices <= 4 ? value_slices
@@ -74,7 +87,7 @@ constexpr bool q_is_resident = q_stages >= num_chunks;
 constexpr unsigned q_turn_chunks = q_is_resident ? num_chunks : q_stages / 2;
 constexpr unsigned q_tile_chunk_words = mma_m * chunk_dims / 2;
 
-static_assert(head_dim % slice_dims == 0, "head_dim must be a multiple of 32");
+static_assert(head_dim % slice_dims == 0 && head_dim_v % slice_dims == 0, "rows must be whole slices");
 static_assert(kv_tile % mma_k == 0, "kv_tile must be a multiple of 16");
 static_assert(padded_window % kv_tile == 0 && padded_window >= window_size, "the padded window is whole tiles");
 static_assert(exact_softmax ? num_stages * kv_tile == padded_window : num_stages >= 1, "an exact row holds every tile");
@@ -86,7 +99,7 @@ static_assert(!exact_softmax || num_passes == 1, "exact softmax is one pass");
 static_assert(q_is_resident || exact_softmax, "online softmax meets Q once a tile");
 static_assert(num_chunks % q_turn_chunks == 0, "a turn is whole");
 static_assert(kv_tile % num_warps == 0, "every warp gathers an equal share of a tile");
-static_assert(row_bytes % 128 == 0 && row_bytes >= copied_row_bytes, "the swizzle works on 128 bytes");
+static_assert(extra_size == 0 || (!exact_softmax && !has_own_v), "an extra scope goes tile by tile");
 static_assert(sizeof(swa_params) == 328, "swa_params.h differs from the host's");
 } // namespace swa
 

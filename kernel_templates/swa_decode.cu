@@ -2,7 +2,7 @@
 /*
  * Sliding-window attention decode: one CTA has one token and head_group query heads.
  *
- *   plan      which token and heads, how many positions
+ *   plan      which token and heads, how many positions of each scope
  *   gather    KV rows by slot into shared memory, asynchronously, kv_tile rows to a barrier
  *   scores    Q K^T on the tensor cores, rows widened from e4m3 in registers
  *   softmax   one exact pass where the whole window is in shared memory, online tile by tile where not
@@ -12,29 +12,33 @@
  * The formula is in swa_jit.h, section 8; docs/kernels/mma_sync.md has the schedule and its arithmetic.
  */
 #include "epilogue.cuh"
+#include "ptx/griddepcontrol.cuh"
 
 namespace swa
 {
-__device__ __forceinline__ void init_rounds(smem_plan &smem)
+__device__ __forceinline__ void init_attempts(smem_plan &smem)
 {
   if (threadIdx.x < pass_rows) {
-    smem.row_round[threadIdx.x] = 0;
+    smem.row_attempt[threadIdx.x] = 0;
   }
   if (threadIdx.x == 0) {
-    smem.last_round = 0;
+    smem.last_attempt = 0;
   }
 }
 
 /* With the whole window in shared memory. False: every position is masked, nothing is stored. */
 __device__ __forceinline__ bool decode_exact(const swa_params &params, const cta_plan &plan, smem_plan &smem)
 {
-  index_type index = load_lane_index(params, plan, 0);
+  lane_index index = load_lane_index(params, plan, 0);
   q_load load; /* behind the index, which rows wait for */
   start_q(params, make_q_thread(params, plan, smem, 0), plan.num_heads, 0, load);
   score_warp sw = make_score_warp();
   mma::value_warp vw = mma::make_value_warp();
   bool has_position = false;
   store_column(smem, gather_window(params, plan, smem, index, has_position));
+  //: if with_sinks
+  store_sinks(params, plan, smem, 0);
+  //: end
   if (__syncthreads_or(has_position) == 0) { /* columns are written */
     for (unsigned tile = 0; tile < num_stages; tile++) {
       wait_tile(smem, tile, 0); /* copies outlive no CTA */
@@ -42,18 +46,24 @@ __device__ __forceinline__ bool decode_exact(const swa_params &params, const cta
     return false;
   }
 #pragma unroll 1
-  for (unsigned round = 0;; round++) {
+  for (unsigned attempt = 0;; attempt++) {
+    //: if with_groups
+    if (attempt == 1) { /* with it all rows: they have landed for the attempt before */
+      kv::mend_rows<k_format>(smem, 0, stage_rows);
+      __syncthreads();
+    }
+    //: end
     score_tiles scores;
     if constexpr (q_is_resident) {
-      store_q(make_q_thread(params, plan, smem, 0), 0, round, load);
+      store_q(make_q_thread(params, plan, smem, 0), 0, round_of(attempt), load);
       __syncthreads();
       wait_columns(smem, sw);
-      mma::make_scores(smem, sw, 0, round, scores);
+      mma::make_scores<k_format>(smem, sw, 0, attempt, scores);
     } else {
-      mma::make_scores_streaming_q(params, smem, sw, make_q_thread(params, plan, smem, 0), plan.num_heads, round, load,
-                                   scores);
+      mma::make_scores_streaming_q<k_format>(params, smem, sw, make_q_thread(params, plan, smem, 0), plan.num_heads,
+                                             attempt, load, scores);
     }
-    scale_scores(smem, sw, 0, params.scale * log2_e, score_factor(round), scores);
+    scale_scores(smem, sw, 0, params.scale * log2_e, score_factor(round_of(attempt)), params.soft_cap * log2_e, scores);
     __syncthreads();
     row_state state;
     init_rows(state);
@@ -61,17 +71,17 @@ __device__ __forceinline__ bool decode_exact(const swa_params &params, const cta
     publish_sums(smem, sw, state);
     __syncthreads(); /* with it all rows: each was waited for by the warps that made its scores */
     //: if with_lse
-    store_lse(params, plan, smem, 0, round);
+    store_lse(params, plan, smem, 0, attempt);
     //: end
-    row_factors factors = make_row_factors(plan, smem, vw, 0, round);
+    row_factors factors = make_row_factors(plan, smem, vw, 0, attempt);
 #pragma unroll 1
     for (unsigned batch = 0; batch < value_slices; batch += batch_slices) {
       mma::value_tiles values;
       mma::clear_values(values);
-      mma::add_values(smem, vw, 0, plan.len, batch, values);
+      mma::add_values<v_format>(smem, vw, 0, plan.len, batch, values);
       store_values(params, plan, vw, factors, 0, batch, values);
     }
-    if (round == smem.last_round) {
+    if (attempt == smem.last_attempt) {
       return true;
     }
     start_q(params, make_q_thread(params, plan, smem, 0), plan.num_heads, 0, load);
@@ -79,90 +89,172 @@ __device__ __forceinline__ bool decode_exact(const swa_params &params, const cta
   }
 }
 
+/* The tiles of both scopes in one row: first the window's, then the extra scope's. */
+struct tile_row {
+  unsigned num_window_tiles, num_tiles;
+};
+
+__device__ __forceinline__ tile_row make_tile_row(const cta_plan &plan)
+{
+  unsigned window = (plan.len + kv_tile - 1) / kv_tile;
+  return tile_row{window, window + (plan.extra_len + kv_tile - 1) / kv_tile};
+}
+
+/* What of a tile is gathered next, while the tile before is worked on. */
+struct tile_gather {
+  unsigned next; /* tile of the row */
+  lane_index index;
+};
+
+__device__ __forceinline__ lane_index load_tile_index(const swa_params &params, const cta_plan &plan,
+                                                      const tile_row &tiles, unsigned tile)
+{
+  //: if with_extra
+  if (tile >= tiles.num_window_tiles) {
+    unsigned position =
+        (tile - tiles.num_window_tiles) * kv_tile + threadIdx.x % warp_size * num_warps + threadIdx.x / warp_size;
+    index_type index = load_index(params.extra, params.extra.pool, plan.token, plan.extra_len, position);
+    return lane_index{index, index};
+  }
+  //: end
+  return load_lane_index(params, plan, tile * kv_tile);
+}
+
+/* Starts the copies of the row's next tile into its stage. */
+__device__ __forceinline__ void gather_next(const swa_params &params, const cta_plan &plan, smem_plan &smem,
+                                            const tile_row &tiles, unsigned landed, tile_gather &gather,
+                                            bool &has_position)
+{
+  if (gather.next >= tiles.num_tiles) {
+    return;
+  }
+  unsigned tile = gather.next++, shared_row = (landed + tile) % num_stages * kv_tile;
+  lane_index index = gather.index;
+  gather.index = load_tile_index(params, plan, tiles, tile + 1);
+  //: if with_extra
+  if (tile >= tiles.num_window_tiles) {
+    row_slots slots = slots_of(params.extra, index);
+    has_position |= slots.k != masked_slot;
+    store_column(smem, gather_rows<extra_format, extra_format, kv_tile>(params, params.extra, plan.kv_head, smem, slots,
+                                                                        shared_row));
+    return;
+  }
+  //: end
+  row_slots slots = slots_of(params.window, index);
+  has_position |= slots.k != masked_slot;
+  store_column(smem,
+               gather_rows<k_format, v_format, kv_tile>(params, params.window, plan.kv_head, smem, slots, shared_row));
+}
+
+/* Scores of a tile of either scope. */
+template <class K>
+__device__ __forceinline__ void score_tile(const swa_params &params, smem_plan &smem, const score_warp &sw,
+                                           unsigned shared_row, unsigned attempt, score_tiles &scores)
+{
+  //: if with_groups
+  if (K::num_groups != 0 && attempt != 0) {
+    kv::mend_rows<K>(smem, shared_row, kv_tile);
+    __syncthreads();
+  }
+  //: end
+  mma::make_scores<K>(smem, sw, shared_row, attempt, scores);
+  scale_scores(smem, sw, shared_row, params.scale * log2_e, score_factor(round_of(attempt)), params.soft_cap * log2_e,
+               scores);
+}
+
 /* One pass with online softmax: tiles go round num_stages stages, and `landed` counts tiles over all passes. */
 __device__ __forceinline__ void decode_online_pass(const swa_params &params, const cta_plan &plan, smem_plan &smem,
-                                                   unsigned first_head, unsigned round, const q_thread &q_at,
+                                                   unsigned first_head, unsigned attempt, const q_thread &q_at,
                                                    unsigned &landed, bool &has_position)
 {
   score_warp sw = make_score_warp();
   mma::value_warp vw = mma::make_value_warp();
-  unsigned num_live_tiles = (plan.len + kv_tile - 1) / kv_tile;
+  tile_row tiles = make_tile_row(plan);
   row_state state;
   init_rows(state);
   mma::value_tiles values;
   mma::clear_values(values);
 
-  index_type index = load_lane_index(params, plan, 0);
+  tile_gather gather = {0, load_tile_index(params, plan, tiles, 0)};
   q_load load;
   start_q(params, q_at, plan.num_heads - first_head, 0, load);
-  unsigned gathered = 0; /* tiles of this pass whose copies have been started */
-  auto gather_next = [&]() {
-    if (gathered < num_live_tiles) {
-      index_type next_index = load_lane_index(params, plan, (gathered + 1) * kv_tile);
-      unsigned slot = slot_of(params, index);
-      has_position |= slot != masked_slot;
-      store_column(smem, gather_rows<kv_tile>(params, smem, slot, (landed + gathered) % num_stages * kv_tile));
-      index = next_index;
-      gathered++;
-    }
-  };
 #pragma unroll 1
   for (unsigned stage = 0; stage + 1 < num_stages || stage == 0; stage++) {
-    gather_next();
+    gather_next(params, plan, smem, tiles, landed, gather, has_position);
   }
-  store_q(q_at, 0, round, load);
+  //: if with_sinks
+  store_sinks(params, plan, smem, first_head);
+  //: end
+  store_q(q_at, 0, round_of(attempt), load);
   __syncthreads();
 
 #pragma unroll 1
-  for (unsigned tile = 0; tile < num_live_tiles; tile++) {
+  for (unsigned tile = 0; tile < tiles.num_tiles; tile++) {
     unsigned stage = (landed + tile) % num_stages, shared_row = stage * kv_tile;
+    unsigned positions = plan.len - tile * kv_tile;
     wait_tile(smem, stage, (landed + tile) / num_stages & 1);
     score_tiles scores;
-    mma::make_scores(smem, sw, shared_row, round, scores);
-    scale_scores(smem, sw, shared_row, params.scale * log2_e, score_factor(round), scores);
+    //: if with_extra
+    bool is_extra = tile >= tiles.num_window_tiles;
+    if (is_extra) {
+      positions = plan.extra_len - (tile - tiles.num_window_tiles) * kv_tile;
+      score_tile<extra_format>(params, smem, sw, shared_row, attempt, scores);
+    } else
+    //: end
+    {
+      score_tile<k_format>(params, smem, sw, shared_row, attempt, scores);
+    }
     __syncthreads();
     if constexpr (num_stages > 1) {
-      gather_next(); /* into the stage of the tile before, whose values every warp has added */
+      /* into the stage of the tile before, whose values every warp has added */
+      gather_next(params, plan, smem, tiles, landed, gather, has_position);
     }
     make_weights(smem, sw, shared_row, scores, state);
     __syncthreads();
     mma::correct_values(smem, vw, values);
-    mma::add_values(smem, vw, shared_row, min(plan.len - tile * kv_tile, kv_tile), 0, values);
+    //: if with_extra
+    if (is_extra) {
+      mma::add_values<extra_format>(smem, vw, shared_row, min(positions, kv_tile), 0, values);
+    } else
+    //: end
+    {
+      mma::add_values<v_format>(smem, vw, shared_row, min(positions, kv_tile), 0, values);
+    }
     if constexpr (num_stages == 1) {
       __syncthreads();
-      gather_next();
+      gather_next(params, plan, smem, tiles, landed, gather, has_position);
       __syncthreads();
     }
   }
-  landed += num_live_tiles;
+  landed += tiles.num_tiles;
 
   publish_sums(smem, sw, state);
   __syncthreads();
   //: if with_lse
-  store_lse(params, plan, smem, first_head, round);
+  store_lse(params, plan, smem, first_head, attempt);
   //: end
-  row_factors factors = make_row_factors(plan, smem, vw, first_head, round);
+  row_factors factors = make_row_factors(plan, smem, vw, first_head, attempt);
   store_values(params, plan, vw, factors, first_head, 0, values);
 }
 
 /* False: every position is masked, and out is not what it should be. */
 __device__ __forceinline__ bool decode_online(const swa_params &params, const cta_plan &plan, smem_plan &smem)
 {
-  unsigned landed = 0, first_head = 0, round = 0;
+  unsigned landed = 0, first_head = 0, attempt = 0;
   bool has_position = false;
 #pragma unroll 1
   for (;;) {
     q_thread q_at = make_q_thread(params, plan, smem, first_head);
-    decode_online_pass(params, plan, smem, first_head, round, q_at, landed, has_position);
-    bool is_done = round == smem.last_round;
-    round = is_done ? 0 : round + 1;
+    decode_online_pass(params, plan, smem, first_head, attempt, q_at, landed, has_position);
+    bool is_done = attempt == smem.last_attempt;
+    attempt = is_done ? 0 : attempt + 1;
     first_head += is_done ? pass_heads : 0;
     if (first_head >= plan.num_heads) {
       return __syncthreads_or(has_position) != 0;
     }
     __syncthreads(); /* every warp has read rows, sums and tops, which the next pass overwrites */
     if (is_done) {
-      init_rounds(smem);
+      init_attempts(smem);
       __syncthreads();
     }
   }
@@ -174,16 +266,21 @@ extern "C" __global__ void __launch_bounds__(swa::num_threads, swa::min_ctas_per
 {
   extern __shared__ __align__(128) unsigned char shared_memory[];
   swa::smem_plan &smem = *reinterpret_cast<swa::smem_plan *>(shared_memory);
+  swa::ptx::griddepcontrol_wait(); /* before anything is read that a kernel before may have written */
   swa::prefetch_indices(params, blockIdx.x);
   swa::cta_plan plan = swa::make_plan(params);
   swa::init_tile_barriers(smem);
-  swa::init_rounds(smem);
+  swa::init_attempts(smem);
   if (threadIdx.x == 0) {
     smem.has_nan_code = 0;
+    //: if with_groups
+    smem.needs_mending = 0;
+    //: end
   }
   __syncthreads(); /* before len is looked at: it is still on its way */
+  swa::ptx::griddepcontrol_launch_dependents();
   bool is_stored = false;
-  if (plan.len != 0) {
+  if (plan.len != 0 || plan.extra_len != 0) {
     if constexpr (swa::exact_softmax) {
       is_stored = swa::decode_exact(params, plan, smem);
     } else {

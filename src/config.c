@@ -402,22 +402,6 @@ static swa_jit_status check_together(const swa_jit_config *config)
   return status == SWA_JIT_OK ? check_scale_type(config) : status;
 }
 
-/* What no kernel part serves yet. */
-static swa_jit_status check_served(const swa_jit_config *config)
-{
-  static const char *const unserved[] = {"kv_format", "head_dim_v", "sinks", "soft_cap", "extra_size"};
-  for (unsigned i = 0; i < COUNT(unserved); i++) {
-    const sj_config_field *field = sj_config_field_find(unserved[i], strlen(unserved[i]));
-    char buffer[16];
-    const uint32_t value = sj_config_get(config, field);
-    if (value != field->default_value) {
-      return sj_fail(SWA_JIT_UNSUPPORTED, "%s %s is not served by this release: leave it at its default", field->name,
-                     sj_config_value_text(field, value, buffer));
-    }
-  }
-  return SWA_JIT_OK;
-}
-
 swa_jit_status sj_config_take(const swa_jit_config *given, swa_jit_config *config_out)
 {
   swa_jit_config config;
@@ -427,9 +411,6 @@ swa_jit_status sj_config_take(const swa_jit_config *given, swa_jit_config *confi
   }
   if (status == SWA_JIT_OK) {
     status = check_together(&config);
-  }
-  if (status == SWA_JIT_OK) {
-    status = check_served(&config);
   }
   if (status == SWA_JIT_OK) {
     *config_out = config;

@@ -18,13 +18,11 @@ typedef struct plan_constant {
 #field, offsetof(sj_tile_plan, field)                                                                              \
   }
 static const plan_constant plan_constants[] = {
-    PLAN_CONSTANT(exact_softmax),       PLAN_CONSTANT(num_warps),
-    PLAN_CONSTANT(min_ctas_per_sm),     PLAN_CONSTANT(score_warps_m),
-    PLAN_CONSTANT(score_warps_n),       PLAN_CONSTANT(value_warps_m),
-    PLAN_CONSTANT(value_warps_n),       PLAN_CONSTANT(pass_heads),
-    PLAN_CONSTANT(num_stages),          PLAN_CONSTANT(q_stages),
-    PLAN_CONSTANT(padded_window),       PLAN_CONSTANT(row_bytes),
-    PLAN_CONSTANT(shared_memory_bytes),
+    PLAN_CONSTANT(exact_softmax), PLAN_CONSTANT(num_warps),           PLAN_CONSTANT(min_ctas_per_sm),
+    PLAN_CONSTANT(score_warps_m), PLAN_CONSTANT(score_warps_n),       PLAN_CONSTANT(value_warps_m),
+    PLAN_CONSTANT(value_warps_n), PLAN_CONSTANT(pass_heads),          PLAN_CONSTANT(num_stages),
+    PLAN_CONSTANT(q_stages),      PLAN_CONSTANT(padded_window),       PLAN_CONSTANT(row_bytes),
+    PLAN_CONSTANT(v_row_bytes),   PLAN_CONSTANT(shared_memory_bytes),
 };
 enum { NUM_PLAN_CONSTANTS = sizeof plan_constants / sizeof plan_constants[0] };
 _Static_assert(sizeof(sj_tile_plan) == NUM_PLAN_CONSTANTS * sizeof(uint32_t), "a tile plan field is not rendered");
@@ -45,16 +43,42 @@ static void add_int_type(sj_text *text, const char *name, uint32_t type)
   sj_text_add_format(text, "using %s = %s;\n", name, type == SWA_JIT_INT64 ? "long long" : "int");
 }
 
+static const char *format_name(uint32_t format)
+{
+  static const char name[] = "kv_format";
+  return sj_config_value_text(sj_config_field_find(name, strlen(name)), format, NULL);
+}
+
+/* Types of the parts below, kv/<format>.cuh. Where there is no extra scope its type is the window's, and unused. */
+static void add_formats(sj_text *text, const swa_jit_config *config)
+{
+  const char *window = format_name(config->kv_format);
+  const char *extra = config->extra_size != 0 ? format_name(config->extra_format) : window;
+  sj_text_add_format(text, "namespace kv {\ntemplate <unsigned dims> struct %s;\n", window);
+  if (strcmp(window, extra) != 0) {
+    sj_text_add_format(text, "template <unsigned dims> struct %s;\n", extra);
+  }
+  sj_text_add_format(text, "}\nusing k_format = kv::%s<head_dim>;\nusing v_format = kv::%s<head_dim_v>;\n", window,
+                     window);
+  sj_text_add_format(text, "using extra_format = kv::%s<head_dim>;\n", extra);
+}
+
 static void add_config(sj_text *text, const swa_jit_config *config)
 {
   add_number(text, "head_dim", config->head_dim);
   add_number(text, "head_group", config->head_group);
   add_number(text, "kv_tile", config->kv_tile);
   add_number(text, "window_size", config->window_size);
+  add_number(text, "head_dim_v", config->head_dim_v != 0 ? config->head_dim_v : config->head_dim);
+  add_number(text, "extra_size", config->extra_size);
+  add_bool(text, "has_own_v", config->head_dim_v != 0);
+  add_formats(text, config);
   add_int_type(text, "index_type", config->index_type);
   add_int_type(text, "lens_type", config->lens_type);
   add_bool(text, "scale_is_bf16", config->scale_type == SWA_JIT_BFLOAT16);
   add_bool(text, "with_lse", config->lse != 0);
+  add_bool(text, "with_sinks", config->sinks != 0);
+  add_bool(text, "with_soft_cap", config->soft_cap != 0);
 }
 
 static void add_plan(sj_text *text, const sj_tile_plan *plan)
@@ -115,33 +139,9 @@ static swa_jit_status refuse(const sj_template_part *part, unsigned line_number,
   return sj_fail(SWA_JIT_COMPILE_FAILED, "%s:%u: \"%s\": %s", part->name, line_number, shown, reason);
 }
 
-/* What the lines of a part up to here have opened. */
-typedef struct template_region {
-  bool is_open, is_dropped;
-  unsigned line_number; /* of its "if" */
-} template_region;
-
-static swa_jit_status read_marker(const sj_template_part *part, unsigned line_number, part_line line,
-                                  const swa_jit_config *config, template_region *region)
+static bool has_format(const swa_jit_config *config, uint32_t format)
 {
-  if (is(line, "//: if with_lse")) {
-    if (region->is_open) {
-      return refuse(part, line_number, line, "regions do not nest: end the one before");
-    }
-    region->is_open = true;
-    region->is_dropped = config->lse == 0;
-    region->line_number = line_number;
-    return SWA_JIT_OK;
-  }
-  if (is(line, "//: end")) {
-    if (!region->is_open) {
-      return refuse(part, line_number, line, "no region is open here");
-    }
-    region->is_open = false;
-    region->is_dropped = false;
-    return SWA_JIT_OK;
-  }
-  return refuse(part, line_number, line, "unknown marker: use \"//: if with_lse\" or \"//: end\"");
+  return config->kv_format == format || (config->extra_size != 0 && config->extra_format == format);
 }
 
 /* The merge kernel has these parts. The decode kernel has all but those that begin with the merge's name. */
@@ -165,21 +165,122 @@ static bool is_of_kernel(const sj_template_part *part, const swa_jit_config *con
   return false;
 }
 
-/* Of the KV formats only the chosen one's part is rendered: kernel_templates/kv/<format>.cuh. */
+/* What "//: if" may ask. */
+typedef struct condition {
+  const char *name;
+  bool (*holds)(const swa_jit_config *config);
+} condition;
+
+static bool with_lse(const swa_jit_config *config)
+{
+  return config->lse != 0;
+}
+
+static bool with_sinks(const swa_jit_config *config)
+{
+  return config->sinks != 0;
+}
+
+static bool with_soft_cap(const swa_jit_config *config)
+{
+  return config->soft_cap != 0;
+}
+
+static bool with_extra(const swa_jit_config *config)
+{
+  return config->extra_size != 0;
+}
+
+static bool with_own_v(const swa_jit_config *config)
+{
+  return config->head_dim_v != 0;
+}
+
+static bool with_tail(const swa_jit_config *config)
+{
+  return has_format(config, SWA_JIT_KV_FOOTER_584);
+}
+
+static bool with_groups(const swa_jit_config *config)
+{
+  return with_tail(config) || has_format(config, SWA_JIT_KV_FOOTER_528);
+}
+
+static bool with_codes(const swa_jit_config *config)
+{
+  return config->kv_format != SWA_JIT_KV_BF16;
+}
+
+static const condition conditions[] = {
+    {"with_lse", with_lse},       {"with_sinks", with_sinks}, {"with_soft_cap", with_soft_cap},
+    {"with_extra", with_extra},   {"with_own_v", with_own_v}, {"with_tail", with_tail},
+    {"with_groups", with_groups}, {"with_codes", with_codes},
+};
+
+/* The regions that the lines of a part up to here have opened. */
+enum { MAX_REGIONS = 4 };
+typedef struct template_regions {
+  unsigned num_open, num_dropped; /* of the open ones, the innermost are dropped */
+  unsigned line_numbers[MAX_REGIONS];
+} template_regions;
+
+static swa_jit_status open_region(const sj_template_part *part, unsigned line_number, part_line line,
+                                  const swa_jit_config *config, template_regions *regions)
+{
+  const size_t word = strlen("//: if ");
+  for (unsigned i = 0; i < sizeof conditions / sizeof conditions[0]; i++) {
+    const part_line name = {line.start + word, line.length - word};
+    if (is(name, conditions[i].name)) {
+      if (regions->num_open == MAX_REGIONS) {
+        return refuse(part, line_number, line, "regions nest four deep at most: end one before");
+      }
+      regions->line_numbers[regions->num_open++] = line_number;
+      if (regions->num_dropped != 0 || !conditions[i].holds(config)) {
+        regions->num_dropped++;
+      }
+      return SWA_JIT_OK;
+    }
+  }
+  return refuse(part, line_number, line, "unknown condition: src/render.c lists them");
+}
+
+static swa_jit_status read_marker(const sj_template_part *part, unsigned line_number, part_line line,
+                                  const swa_jit_config *config, template_regions *regions)
+{
+  if (begins(line, "//: if ")) {
+    return open_region(part, line_number, line, config, regions);
+  }
+  if (is(line, "//: end")) {
+    if (regions->num_open == 0) {
+      return refuse(part, line_number, line, "no region is open here");
+    }
+    regions->num_open--;
+    regions->num_dropped -= regions->num_dropped != 0;
+    return SWA_JIT_OK;
+  }
+  return refuse(part, line_number, line, "unknown marker: use \"//: if <condition>\" or \"//: end\"");
+}
+
+/* Of the KV formats' parts only those of the scopes' formats are rendered: kernel_templates/kv/<format>.cuh. */
 static bool is_chosen(const sj_template_part *part, const swa_jit_config *config)
 {
   if (!is_of_kernel(part, config)) {
     return false;
   }
   static const char folder[] = "kernel_templates/kv/";
+  static const char name[] = "kv_format";
   if (strncmp(part->name, folder, strlen(folder)) != 0) {
     return true;
   }
-  char buffer[16];
-  const sj_config_field *field = sj_config_field_find("kv_format", strlen("kv_format"));
-  const char *format = sj_config_value_text(field, config->kv_format, buffer);
+  const sj_config_field *field = sj_config_field_find(name, strlen(name));
   const char *file = part->name + strlen(folder);
-  return strncmp(file, format, strlen(format)) == 0 && strcmp(file + strlen(format), ".cuh") == 0;
+  for (unsigned i = 0; i < field->num_values; i++) {
+    const char *format = field->value_names[i];
+    if (strncmp(file, format, strlen(format)) == 0 && strcmp(file + strlen(format), ".cuh") == 0) {
+      return has_format(config, field->values[i]);
+    }
+  }
+  return true;
 }
 
 swa_jit_status sj_render_part(const sj_template_part *part, const swa_jit_config *config, sj_text *text)
@@ -188,7 +289,7 @@ swa_jit_status sj_render_part(const sj_template_part *part, const swa_jit_config
     return SWA_JIT_OK;
   }
   sj_text_add_format(text, "#line 1 \"%s\"\n", part->name);
-  template_region region = {0};
+  template_regions regions = {0};
   const char *rest = part->bytes;
   const char *end = part->bytes + part->length;
   for (unsigned line_number = 1; rest < end; line_number++) {
@@ -196,19 +297,20 @@ swa_jit_status sj_render_part(const sj_template_part *part, const swa_jit_config
     const size_t length = (size_t)((newline != NULL ? newline : end) - rest);
     const part_line line = trim(rest, length);
     if (begins(line, "//:")) {
-      const swa_jit_status status = read_marker(part, line_number, line, config, &region);
+      const swa_jit_status status = read_marker(part, line_number, line, config, &regions);
       if (status != SWA_JIT_OK) {
         return status;
       }
-    } else if (!region.is_dropped && !is_own_include(line)) {
+    } else if (regions.num_dropped == 0 && !is_own_include(line)) {
       sj_text_add_bytes(text, rest, length);
     }
     sj_text_add(text, "\n"); /* for a dropped line too: the numbers stay */
     rest += length + 1;
   }
-  if (region.is_open) {
-    const char marker[] = "//: if with_lse";
-    return refuse(part, region.line_number, trim(marker, strlen(marker)), "it has no \"//: end\"");
+  if (regions.num_open != 0) {
+    const char marker[] = "//: if";
+    return refuse(part, regions.line_numbers[regions.num_open - 1], trim(marker, strlen(marker)),
+                  "it has no \"//: end\"");
   }
   return SWA_JIT_OK;
 }

@@ -38,6 +38,35 @@ static uint32_t larger(uint32_t a, uint32_t b)
   return a > b ? a : b;
 }
 
+static bool is_bf16(uint32_t format)
+{
+  return format == SWA_JIT_KV_BF16;
+}
+
+/* Of a row in shared memory: whole chunks, so laid that the kernel's swizzle spreads them (smem_plan.cuh). */
+static uint32_t row_bytes(uint32_t format, uint32_t dims)
+{
+  if (format == SWA_JIT_KV_FOOTER_584) {
+    return 576;
+  }
+  return is_bf16(format) ? round_up(dims, CHUNK_DIMS) * 2 : round_up(dims, 128);
+}
+
+static uint32_t num_groups(uint32_t format)
+{
+  return format == SWA_JIT_KV_FOOTER_584 ? 7 : format == SWA_JIT_KV_FOOTER_528 ? 16 : 0;
+}
+
+/* What rows with scales by group have beside the others: factors, bytes and the tail's factor a row, and flags. */
+static uint32_t group_bytes(const swa_jit_config *config, uint32_t stage_rows)
+{
+  uint32_t groups = num_groups(config->kv_format);
+  if (config->extra_size != 0) {
+    groups = larger(groups, num_groups(config->extra_format));
+  }
+  return groups == 0 ? 0 : stage_rows * (groups * 2 + divide_up(groups, 4) * 4 + 4);
+}
+
 /* Mirrors struct smem_plan of kernel_templates/smem_plan.cuh, which asserts that the sizes are equal. */
 static uint32_t shared_bytes(const sj_tile_plan *plan, const swa_jit_config *config)
 {
@@ -45,13 +74,14 @@ static uint32_t shared_bytes(const sj_tile_plan *plan, const swa_jit_config *con
   uint32_t pass_rows = round_up(plan->pass_heads, MMA_M);
   uint32_t span = plan->exact_softmax ? plan->padded_window : config->kv_tile;
   uint32_t q_bytes = plan->q_stages * pass_rows * CHUNK_DIMS * 2;
-  uint32_t weight_bytes = pass_rows * (span + 8) * 2;
-  uint32_t bytes = stage_rows * plan->row_bytes;
+  uint32_t weight_bytes = pass_rows * (span + 8) * 2 * (is_bf16(config->kv_format) ? 2 : 1);
+  uint32_t bytes = stage_rows * (plan->row_bytes + plan->v_row_bytes);
   bytes += plan->exact_softmax ? larger(q_bytes, weight_bytes) : q_bytes + weight_bytes;
   bytes = round_up(bytes, 16) + stage_rows * COLUMN_INFO_BYTES;
   bytes += pass_rows * 2 * round_up(plan->score_warps_n * 4, 16);
-  bytes += 2 * pass_rows * 4;
-  bytes = round_up(bytes, 8) + plan->num_stages * 8 + 8;
+  bytes += group_bytes(config, stage_rows);
+  bytes += (config->sinks != 0 ? 3 : 2) * pass_rows * 4;
+  bytes = round_up(bytes, 8) + plan->num_stages * 8 + (group_bytes(config, stage_rows) != 0 ? 16 : 8);
   return round_up(bytes, 128);
 }
 
@@ -114,6 +144,9 @@ static void set_occupancy(sj_tile_plan *plan, const sj_arch *arch)
 static bool plan_exact(sj_tile_plan *plan, const swa_jit_config *config, const sj_arch *arch)
 {
   cut_exact(plan, config);
+  if (config->extra_size != 0) {
+    return false;
+  }
   if (score_registers(plan, plan->padded_window) > MAX_EXACT_SCORES) {
     return false;
   }
@@ -148,7 +181,11 @@ swa_jit_status sj_tile_plan_make(const swa_jit_config *config, const sj_arch *ar
     *plan_out = plan;
     return SWA_JIT_OK;
   }
-  plan.row_bytes = round_up(config->head_dim, 128);
+  plan.row_bytes = row_bytes(config->kv_format, config->head_dim);
+  if (config->extra_size != 0) {
+    plan.row_bytes = larger(plan.row_bytes, row_bytes(config->extra_format, config->head_dim));
+  }
+  plan.v_row_bytes = config->head_dim_v != 0 ? row_bytes(config->kv_format, config->head_dim_v) : 0;
   if (!plan_exact(&plan, config, arch) && !plan_online(&plan, config, arch)) {
     return sj_fail(SWA_JIT_UNSUPPORTED,
                    "head_dim %u with kv_tile %u needs %u bytes of shared memory; %s has %u: use a smaller kv_tile",

@@ -20,6 +20,7 @@ typedef struct sj_tile_plan {
   uint32_t q_stages;            /* chunks of 64 elements of Q that shared memory holds: all of head_dim, or two turns */
   uint32_t padded_window;       /* window_size rounded up to whole warps' shares */
   uint32_t row_bytes;           /* of a KV row in shared memory */
+  uint32_t v_row_bytes;         /* of a row of V's own pool; 0: V is K's row */
   uint32_t shared_memory_bytes; /* dynamic, of a CTA */
 } sj_tile_plan;
 

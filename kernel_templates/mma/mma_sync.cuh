@@ -24,58 +24,150 @@ __device__ __forceinline__ score_addresses make_score_addresses(const smem_plan 
                                                                 unsigned shared_row)
 {
   unsigned row = shared_row + w.first_column + w.g, lane = w.g * 4 + w.q;
-  return score_addresses{ptx::shared_address(smem.rows) + row_unit_offset(row, w.q),
+  return score_addresses{ptx::shared_address(smem.rows) + k_layout::unit_offset(row, w.q),
                          ptx::shared_address(smem.heads.q) + w.first_row / mma_m * q_tile_bytes + lane * 16};
 }
 
-/* A chunk's addresses, with its Q in a stage. Two chunks of a KV row are 128 bytes, within which the swizzle stays: the
- * odd one's units differ in bit 2. */
+/* A chunk's addresses, with its Q in a stage. */
+template <class K>
 __device__ __forceinline__ score_addresses chunk_addresses(const score_addresses &at, unsigned chunk, unsigned q_stage)
 {
-  return score_addresses{(at.row ^ chunk % 2 * chunk_dims) + chunk / 2 * 2 * chunk_dims,
-                         at.q + q_stage * q_stage_bytes};
+  unsigned row = K::is_bf16 ? at.row + chunk * (2 * chunk_dims) : k_layout::chunk_address(at.row, chunk);
+  return score_addresses{row, at.q + q_stage * q_stage_bytes};
 }
 
-/* A thread's 16 bytes of each of its KV rows, of one chunk: elements 16 q on, 4 to a k-step. */
+/* A thread's 16 elements of each of its KV rows, of one chunk: of codes 16 q on, 4 to a k-step; of bf16 8 q on in either
+ * half of the chunk. */
+template <class K>
 struct row_bytes_of_chunk {
-  ptx::words4 n[score_n_tiles];
+  ptx::words4 n[score_n_tiles][K::is_bf16 ? 2 : 1];
 };
 
-__device__ __forceinline__ row_bytes_of_chunk load_row_bytes(const score_addresses &at, const score_warp &w)
+template <class K>
+__device__ __forceinline__ row_bytes_of_chunk<K> load_row_bytes(const score_addresses &at, const score_warp &w)
 {
-  row_bytes_of_chunk bytes;
+  row_bytes_of_chunk<K> bytes;
 #pragma unroll
   for (unsigned n = 0; n < score_n_tiles; n++) {
-    bytes.n[n] = has_columns(w, n) ? ptx::ld_shared_v4(at.row + n * mma_n * row_bytes) : ptx::words4{};
+    unsigned address = at.row + n * mma_n * row_bytes;
+    bytes.n[n][0] = has_columns(w, n) ? ptx::ld_shared_v4(address) : ptx::words4{};
+    if constexpr (K::is_bf16) {
+      bytes.n[n][1] = has_columns(w, n) ? ptx::ld_shared_v4(address ^ chunk_dims) : ptx::words4{};
+    }
   }
   return bytes;
 }
 
+/* What the codes of a chunk are multiplied by: a factor a row, twice in a word. */
+struct chunk_factors {
+  unsigned n[score_n_tiles];
+};
+
+template <class K>
+__device__ __forceinline__ chunk_factors load_chunk_factors(const smem_plan &smem, const score_warp &w,
+                                                            unsigned shared_row, unsigned chunk)
+{
+  chunk_factors factors = {};
+  //: if with_groups
+  if constexpr (K::num_groups != 0) {
+    unsigned group = (chunk * chunk_dims + w.q * 16) / K::group_dims;
+    const unsigned short *row = &smem.group_factor[group][shared_row + w.first_column + w.g];
+#pragma unroll
+    for (unsigned n = 0; n < score_n_tiles; n++) {
+      factors.n[n] = has_columns(w, n) ? row[n * mma_n] * 0x10001u : 0;
+    }
+  }
+  //: end
+  return factors;
+}
+
+/* A thread's fragments of a k-step. */
+template <class K>
+__device__ __forceinline__ void make_row_fragments(const row_bytes_of_chunk<K> &bytes, const chunk_factors &factors,
+                                                   unsigned n, unsigned step, unsigned &b0, unsigned &b1,
+                                                   [[maybe_unused]] unsigned &nan_bits)
+{
+  if constexpr (K::is_bf16) {
+    b0 = bytes.n[n][step / 2].w[step % 2 * 2];
+    b1 = bytes.n[n][step / 2].w[step % 2 * 2 + 1];
+  } else {
+    K::widen(bytes.n[n][0].w[step], b0, b1);
+    if constexpr (K::num_groups != 0) {
+      b0 = ptx::mul_f16x2(b0, factors.n[n]);
+      b1 = ptx::mul_f16x2(b1, factors.n[n]);
+    }
+    if constexpr (k_has_nan_codes_apart) {
+      nan_bits |= K::nan_codes(bytes.n[n][0].w[step]);
+    }
+  }
+}
+
+/* tiles += Q times a k-step's fragments. */
+template <class K>
+__device__ __forceinline__ void multiply_step(unsigned q_address, unsigned step, const unsigned (&b0)[score_n_tiles],
+                                              const unsigned (&b1)[score_n_tiles], score_tiles &tiles)
+{
+#pragma unroll
+  for (unsigned m = 0; m < score_m_tiles; m++) {
+    unsigned lane = q_address ^ step / 2 * q_mixed_lanes * 16;
+    ptx::words4 a = ptx::ld_shared_v4(lane + m * q_tile_bytes + step * q_step_bytes);
+#pragma unroll
+    for (unsigned n = 0; n < score_n_tiles; n++) {
+      ptx::mma_m16n8k16<K::is_bf16>(tiles.s[m][n], a.w[0], a.w[1], a.w[2], a.w[3], b0[n], b1[n]);
+    }
+  }
+}
+
 /* tiles += Q K^T of one chunk. */
-__device__ __forceinline__ void multiply_chunk(const score_addresses &at, const row_bytes_of_chunk &bytes,
-                                               score_tiles &tiles, unsigned &nan_bits)
+template <class K>
+__device__ __forceinline__ void multiply_chunk(const score_addresses &at, const row_bytes_of_chunk<K> &bytes,
+                                               const chunk_factors &factors, score_tiles &tiles, unsigned &nan_bits)
 {
 #pragma unroll
   for (unsigned step = 0; step < 4; step++) {
     unsigned b0[score_n_tiles], b1[score_n_tiles];
 #pragma unroll
     for (unsigned n = 0; n < score_n_tiles; n++) {
-      kv::widen(bytes.n[n].w[step], b0[n], b1[n]);
-      if constexpr (kv::has_nan_codes_apart) {
-        nan_bits |= kv::nan_codes(bytes.n[n].w[step]);
-      }
+      make_row_fragments<K>(bytes, factors, n, step, b0[n], b1[n], nan_bits);
+    }
+    multiply_step<K>(at.q, step, b0, b1, tiles);
+  }
+}
+
+//: if with_tail
+constexpr unsigned tail_dims = 64, tail_slices = tail_dims / slice_dims;
+
+/* tiles += Q K^T of a row's tail of bf16 elements, which is its last chunk: brought to the row's unit and to f16. A
+ * thread's elements are 16 q on, as of codes. */
+template <class K>
+__device__ __forceinline__ void multiply_tail_chunk(const smem_plan &smem, const score_warp &w, unsigned shared_row,
+                                                    unsigned q_address, score_tiles &tiles)
+{
+  unsigned row = shared_row + w.first_column + w.g;
+  unsigned address = ptx::shared_address(smem.rows) + k_layout::unit_offset(row, K::code_dims / 16 + 2 * w.q);
+#pragma unroll
+  for (unsigned half = 0; half < 2; half++) {
+    ptx::words4 bytes[score_n_tiles];
+    float factor[score_n_tiles];
+#pragma unroll
+    for (unsigned n = 0; n < score_n_tiles; n++) {
+      bytes[n] = has_columns(w, n) ? ptx::ld_shared_v4((address ^ half * 16) + n * mma_n * row_bytes) : ptx::words4{};
+      factor[n] = has_columns(w, n) ? smem.tail_factor[row + n * mma_n] : 0.0f;
     }
 #pragma unroll
-    for (unsigned m = 0; m < score_m_tiles; m++) {
-      unsigned lane = at.q ^ step / 2 * q_mixed_lanes * 16;
-      ptx::words4 a = ptx::ld_shared_v4(lane + m * q_tile_bytes + step * q_step_bytes);
+    for (unsigned step = 0; step < 2; step++) {
+      unsigned b0[score_n_tiles], b1[score_n_tiles];
 #pragma unroll
       for (unsigned n = 0; n < score_n_tiles; n++) {
-        ptx::mma_m16n8k16_f16(tiles.s[m][n], a.w[0], a.w[1], a.w[2], a.w[3], b0[n], b1[n]);
+        unsigned x0 = bytes[n].w[step * 2], x1 = bytes[n].w[step * 2 + 1];
+        b0[n] = ptx::cvt_f16x2(ptx::low_of_bf16x2(x0) * factor[n], ptx::high_of_bf16x2(x0) * factor[n]);
+        b1[n] = ptx::cvt_f16x2(ptx::low_of_bf16x2(x1) * factor[n], ptx::high_of_bf16x2(x1) * factor[n]);
       }
+      multiply_step<K>(q_address, half * 2 + step, b0, b1, tiles);
     }
   }
 }
+//: end
 
 __device__ __forceinline__ void clear_scores(score_tiles &tiles)
 {
@@ -91,16 +183,23 @@ __device__ __forceinline__ void clear_scores(score_tiles &tiles)
   }
 }
 
-/* Notes NaN codes, and rows whose products are not all finite: their sum is finite only if each is. */
+/* Notes NaN codes, and rows whose products are not all finite: their sum is finite only if each is. Before mending,
+ * scale bytes that are far apart count as that, for every row. */
 __device__ __forceinline__ void note_products(smem_plan &smem, const score_warp &w, const score_tiles &tiles,
-                                              unsigned round, unsigned nan_bits)
+                                              unsigned attempt, unsigned nan_bits)
 {
-  float sum[score_m_tiles][2], all = 0.0f;
+  if (k_has_nan_codes_apart && nan_bits != 0) {
+    atomicOr(&smem.has_nan_code, 1u);
+  }
+  float sum[score_m_tiles][2], all = 0.0f, doubt = 0.0f;
+  //: if with_groups
+  doubt = attempt == 0 && smem.needs_mending != 0 ? __int_as_float(0x7fffffff) : 0.0f;
+  //: end
 #pragma unroll
   for (unsigned m = 0; m < score_m_tiles; m++) {
 #pragma unroll
     for (unsigned half = 0; half < 2; half++) {
-      sum[m][half] = 0.0f;
+      sum[m][half] = doubt;
 #pragma unroll
       for (unsigned n = 0; n < score_n_tiles; n++) {
         sum[m][half] += tiles.s[m][n][2 * half] + tiles.s[m][n][2 * half + 1];
@@ -108,45 +207,51 @@ __device__ __forceinline__ void note_products(smem_plan &smem, const score_warp 
       all += sum[m][half] * 0.0f;
     }
   }
-  if (all != 0.0f && round < last_possible_round) {
-    atomicMax(&smem.last_round, round + 1);
+  if (all != 0.0f && attempt < last_possible_attempt) {
+    atomicMax(&smem.last_attempt, attempt + 1);
 #pragma unroll
     for (unsigned m = 0; m < score_m_tiles; m++) {
 #pragma unroll
       for (unsigned half = 0; half < 2; half++) {
         if (sum[m][half] * 0.0f != 0.0f) {
-          atomicMax(&smem.row_round[w.first_row + m * mma_m + half * 8 + w.g], round + 1);
+          atomicMax(&smem.row_attempt[w.first_row + m * mma_m + half * 8 + w.g], attempt + 1);
         }
       }
     }
-  }
-  if (kv::has_nan_codes_apart && (nan_bits & kv::nan_code_bits) != 0) {
-    atomicOr(&smem.has_nan_code, 1u);
   }
 }
 
 /* The raw products of this warp's heads and columns, with all of Q in shared memory. Few tiles make few
  * independent chains of products: then even and odd chunks have sums of their own. */
-__device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w, unsigned shared_row, unsigned round,
+template <class K>
+__device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w, unsigned shared_row, unsigned attempt,
                                             score_tiles &tiles)
 {
   constexpr unsigned chains = score_m_tiles * score_n_tiles <= 4 ? 2 : 1;
+  constexpr unsigned code_chunks = (K::code_dims + chunk_dims - 1) / chunk_dims;
   score_addresses at = make_score_addresses(smem, w, shared_row);
   score_tiles odd;
   unsigned nan_bits = 0;
   clear_scores(tiles);
   clear_scores(odd);
+  auto add_chunk = [&](unsigned chunk, score_tiles &sums) {
+    score_addresses chunk_at = chunk_addresses<K>(at, chunk, chunk);
+    multiply_chunk<K>(chunk_at, load_row_bytes<K>(chunk_at, w), load_chunk_factors<K>(smem, w, shared_row, chunk), sums,
+                      nan_bits);
+  };
 #pragma unroll 1
-  for (unsigned pair = 0; 2 * pair + 1 < num_chunks; pair++) {
-    score_addresses even_at = chunk_addresses(at, 2 * pair, 2 * pair);
-    score_addresses odd_at = chunk_addresses(at, 2 * pair + 1, 2 * pair + 1);
-    multiply_chunk(even_at, load_row_bytes(even_at, w), tiles, nan_bits);
-    multiply_chunk(odd_at, load_row_bytes(odd_at, w), chains == 2 ? odd : tiles, nan_bits);
+  for (unsigned pair = 0; 2 * pair + 1 < code_chunks; pair++) {
+    add_chunk(2 * pair, tiles);
+    add_chunk(2 * pair + 1, chains == 2 ? odd : tiles);
   }
-  if constexpr (num_chunks % 2 != 0) {
-    score_addresses last_at = chunk_addresses(at, num_chunks - 1, num_chunks - 1);
-    multiply_chunk(last_at, load_row_bytes(last_at, w), tiles, nan_bits);
+  if constexpr (code_chunks % 2 != 0) {
+    add_chunk(code_chunks - 1, tiles);
   }
+  //: if with_tail
+  if constexpr (code_chunks != num_chunks) {
+    multiply_tail_chunk<K>(smem, w, shared_row, at.q + code_chunks * q_stage_bytes, chains == 2 ? odd : tiles);
+  }
+  //: end
 #pragma unroll
   for (unsigned m = 0; chains == 2 && m < score_m_tiles; m++) {
 #pragma unroll
@@ -157,45 +262,53 @@ __device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w
       }
     }
   }
-  note_products(smem, w, tiles, round, nan_bits);
+  note_products(smem, w, tiles, attempt, nan_bits);
 }
 
 /* The same, with Q in two turns of chunks: one is multiplied while the next is on its way. */
+template <class K>
 __device__ __forceinline__ void make_scores_streaming_q(const swa_params &params, smem_plan &smem, const score_warp &w,
-                                                        const q_thread &q_at, unsigned num_heads, unsigned round,
+                                                        const q_thread &q_at, unsigned num_heads, unsigned attempt,
                                                         q_load &load, score_tiles &tiles)
 {
+  constexpr unsigned code_chunks = (K::code_dims + chunk_dims - 1) / chunk_dims;
   score_addresses at = make_score_addresses(smem, w, 0);
   unsigned nan_bits = 0;
   clear_scores(tiles);
 #pragma unroll 1
   for (unsigned first = 0; first < num_chunks; first += q_turn_chunks) {
     unsigned first_stage = first % (2 * q_turn_chunks);
-    store_q(q_at, first_stage, round, load);
+    store_q(q_at, first_stage, round_of(attempt), load);
     /* Rows are read before the next loads of Q go out, but for the first turn, which would wait for rows first: a
      * spilled register read back behind loads from global memory waits for all of them. */
-    row_bytes_of_chunk bytes;
+    row_bytes_of_chunk<K> bytes;
     if (first != 0) {
-      bytes = load_row_bytes(chunk_addresses(at, first, first_stage), w);
+      bytes = load_row_bytes<K>(chunk_addresses<K>(at, first, first_stage), w);
     }
     if (first + q_turn_chunks < num_chunks) {
       start_q(params, q_at, num_heads, first + q_turn_chunks, load);
     }
     if (first == 0) {
       wait_columns(smem, w);
-      bytes = load_row_bytes(chunk_addresses(at, first, first_stage), w);
+      bytes = load_row_bytes<K>(chunk_addresses<K>(at, first, first_stage), w);
     }
     sync_q_group();
 #pragma unroll 1
     for (unsigned i = 0; i < q_turn_chunks; i++) {
-      score_addresses chunk_at = chunk_addresses(at, first + i, first_stage + i);
-      if (i != 0) {
-        bytes = load_row_bytes(chunk_at, w);
+      score_addresses chunk_at = chunk_addresses<K>(at, first + i, first_stage + i);
+      //: if with_tail
+      if (code_chunks != num_chunks && first + i >= code_chunks) {
+        multiply_tail_chunk<K>(smem, w, 0, chunk_at.q, tiles);
+        continue;
       }
-      multiply_chunk(chunk_at, bytes, tiles, nan_bits);
+      //: end
+      if (i != 0) {
+        bytes = load_row_bytes<K>(chunk_at, w);
+      }
+      multiply_chunk<K>(chunk_at, bytes, load_chunk_factors<K>(smem, w, 0, first + i), tiles, nan_bits);
     }
   }
-  note_products(smem, w, tiles, round, nan_bits);
+  note_products(smem, w, tiles, attempt, nan_bits);
 }
 
 /* Sums of the values: for each head tile and slice of 32 elements of head_dim, four column tiles. Column tile 2 b
@@ -260,56 +373,169 @@ __device__ __forceinline__ void correct_values(const smem_plan &smem, const valu
 }
 
 struct step_weights {
-  ptx::words4 fragment[value_m_tiles];
+  ptx::words4 fragment[weight_parts][value_m_tiles];
 };
 
-/* tiles += weights V of one k-step and slice: 16 positions x 32 elements. */
-__device__ __forceinline__ void multiply_slice(const step_weights &weights, const ptx::words4 &bytes, unsigned s,
-                                               value_tiles &tiles)
+/* A thread's fragments of two column tiles side by side. */
+struct column_fragments {
+  unsigned even0, even1, odd0, odd1;
+};
+
+/* tiles += weights times two column tiles of a k-step, the first of a slice's four and the next, or the rest. */
+__device__ __forceinline__ void multiply_columns(const step_weights &weights, const column_fragments &b, unsigned s,
+                                                 unsigned first_tile, value_tiles &tiles)
 {
 #pragma unroll
-  for (unsigned b = 0; b < 2; b++) {
-    unsigned even0, even1, odd0, odd1;
-    kv::widen(ptx::prmt<0x3120>(bytes.w[2 * b]), even0, odd0);
-    kv::widen(ptx::prmt<0x3120>(bytes.w[2 * b + 1]), even1, odd1);
+  for (unsigned part = 0; part < weight_parts; part++) {
 #pragma unroll
     for (unsigned m = 0; m < value_m_tiles; m++) {
-      const ptx::words4 &a = weights.fragment[m];
-      ptx::mma_m16n8k16_f16(tiles.v[m][s][2 * b], a.w[0], a.w[1], a.w[2], a.w[3], even0, even1);
-      ptx::mma_m16n8k16_f16(tiles.v[m][s][2 * b + 1], a.w[0], a.w[1], a.w[2], a.w[3], odd0, odd1);
+      const ptx::words4 &a = weights.fragment[part][m];
+      float(&even)[4] = tiles.v[m][s][first_tile];
+      float(&odd)[4] = tiles.v[m][s][first_tile + 1];
+      ptx::mma_m16n8k16<v_format::is_bf16>(even, a.w[0], a.w[1], a.w[2], a.w[3], b.even0, b.even1);
+      ptx::mma_m16n8k16<v_format::is_bf16>(odd, a.w[0], a.w[1], a.w[2], a.w[3], b.odd0, b.odd1);
     }
   }
 }
 
+/* tiles += weights V of one k-step and slice of codes: 16 positions x 32 elements. factor0, 1: of a thread's positions
+ * 2 q, 2 q + 1 and those 8 on, where codes have them. */
+template <class V>
+__device__ __forceinline__ void multiply_slice(const step_weights &weights, const ptx::words4 &bytes, unsigned s,
+                                               [[maybe_unused]] unsigned factor0, [[maybe_unused]] unsigned factor1,
+                                               value_tiles &tiles)
+{
+#pragma unroll
+  for (unsigned b = 0; b < 2; b++) {
+    column_fragments columns;
+    V::widen_v(ptx::prmt<0x3120>(bytes.w[2 * b]), columns.even0, columns.odd0);
+    V::widen_v(ptx::prmt<0x3120>(bytes.w[2 * b + 1]), columns.even1, columns.odd1);
+    if constexpr (V::num_groups != 0) {
+      columns.even0 = ptx::mul_f16x2(columns.even0, factor0);
+      columns.odd0 = ptx::mul_f16x2(columns.odd0, factor0);
+      columns.even1 = ptx::mul_f16x2(columns.even1, factor1);
+      columns.odd1 = ptx::mul_f16x2(columns.odd1, factor1);
+    }
+    multiply_columns(weights, columns, s, 2 * b, tiles);
+  }
+}
+
+/* The same of bf16 rows, where column tile t of a slice is elements 8 t on. source: of the slice's first unit. */
+__device__ __forceinline__ void multiply_bf16_slice(const step_weights &weights, unsigned source, unsigned s,
+                                                    value_tiles &tiles)
+{
+#pragma unroll
+  for (unsigned b = 0; b < 2; b++) {
+    ptx::words4 x = ptx::ldmatrix_x4_trans(source ^ b * 32);
+    multiply_columns(weights, column_fragments{x.w[0], x.w[1], x.w[2], x.w[3]}, s, 2 * b, tiles);
+  }
+}
+
+//: if with_tail
+/* The same of a slice of a tail, from its words: column tiles are those of codes. position: this thread's first. */
+template <class V>
+__device__ __forceinline__ void multiply_tail_slice(const smem_plan &smem, const step_weights &weights,
+                                                    unsigned position, unsigned g, unsigned tail_slice, unsigned s,
+                                                    value_tiles &tiles)
+{
+  const unsigned char *rows = smem.rows[0];
+#pragma unroll
+  for (unsigned b = 0; b < 2; b++) {
+    unsigned unit = V::code_dims / 16 + tail_slice * 4 + b * 2 + g / 4;
+    unsigned even[2], odd[2];
+#pragma unroll
+    for (unsigned k = 0; k < 2; k++) {
+      unsigned row = position + k * 8;
+      unsigned x0 = *reinterpret_cast<const unsigned *>(rows + v_layout::unit_offset(row, unit) + g % 4 * 4);
+      unsigned x1 = *reinterpret_cast<const unsigned *>(rows + v_layout::unit_offset(row + 1, unit) + g % 4 * 4);
+      float factor0 = smem.tail_factor[row], factor1 = smem.tail_factor[row + 1];
+      even[k] = ptx::cvt_f16x2(ptx::low_of_bf16x2(x0) * factor0, ptx::low_of_bf16x2(x1) * factor1);
+      odd[k] = ptx::cvt_f16x2(ptx::high_of_bf16x2(x0) * factor0, ptx::high_of_bf16x2(x1) * factor1);
+    }
+    multiply_columns(weights, column_fragments{even[0], even[1], odd[0], odd[1]}, s, 2 * b, tiles);
+  }
+}
+//: end
+
+__device__ __forceinline__ unsigned value_rows_address(const smem_plan &smem)
+{
+  unsigned address = ptx::shared_address(smem.rows);
+  //: if with_own_v
+  address = ptx::shared_address(smem.v_rows);
+  //: end
+  return address;
+}
+
+/* Of steps, unrolled: few heads have little to do, and short code is there sooner. */
+constexpr unsigned most_steps = q_is_resident ? 2 : 4, span_steps = span_positions / mma_k;
+constexpr unsigned step_group = span_steps % most_steps == 0 ? most_steps : span_steps % 2 == 0 ? 2 : 1;
+
+__device__ __forceinline__ step_weights load_step_weights(unsigned source)
+{
+  step_weights weights;
+#pragma unroll
+  for (unsigned part = 0; part < weight_parts; part++) {
+#pragma unroll
+    for (unsigned m = 0; m < value_m_tiles; m++) {
+      weights.fragment[part][m] = ptx::ldmatrix_x4(source + (part * pass_rows + m * mma_m) * weight_row_elems * 2);
+    }
+  }
+  return weights;
+}
+
 /* tiles += weights V over the first `positions` positions of the span, for the slices from warp_slice(w, batch) on.
  * Rows and weights past the last position are zeros. */
+template <class V>
 __device__ __forceinline__ void add_values(const smem_plan &smem, const value_warp &w, unsigned shared_row,
                                            unsigned positions, unsigned batch, value_tiles &tiles)
 {
-  /* Of steps, unrolled: few heads have little to do, and short code is there sooner. */
-  constexpr unsigned most = q_is_resident ? 2 : 4, steps = span_positions / mma_k;
-  constexpr unsigned group = steps % most == 0 ? most : steps % 2 == 0 ? 2 : 1;
+  constexpr unsigned slice_units = V::is_bf16 ? 4 : 2;
   unsigned row = shared_row + w.lane % 16;
-  unsigned weights_source = ptx::shared_address(&smem.heads.weights[w.first_row + w.lane % 16][w.lane / 16 * 8]);
+  unsigned weights_source = ptx::shared_address(&smem.heads.weights[0][w.first_row + w.lane % 16][w.lane / 16 * 8]);
+  //: if with_tail
+  unsigned tail_slice = warp_slice(w, batch) - V::code_dims / slice_dims;
+  if (V::code_dims != head_dim && static_cast<int>(tail_slice) >= 0) {
+#pragma unroll 1
+    for (unsigned first = 0; first < positions; first += mma_k) {
+      step_weights weights = load_step_weights(weights_source + first * 2);
+#pragma unroll
+      for (unsigned s = 0; s < batch_slices; s++) {
+        multiply_tail_slice<V>(smem, weights, shared_row + first + 2 * w.q, w.g, tail_slice + s, s, tiles);
+      }
+    }
+    return;
+  }
+  //: end
   unsigned source[batch_slices];
 #pragma unroll
   for (unsigned s = 0; s < batch_slices; s++) {
-    source[s] = ptx::shared_address(smem.rows) + row_unit_offset(row, warp_slice(w, batch + s) * 2 + w.lane / 16);
+    source[s] =
+        value_rows_address(smem) + v_layout::unit_offset(row, warp_slice(w, batch + s) * slice_units + w.lane / 16);
   }
 #pragma unroll 1
-  for (unsigned first = 0; first < positions; first += group * mma_k) {
+  for (unsigned first = 0; first < positions; first += step_group * mma_k) {
 #pragma unroll
-    for (unsigned step = 0; step < group; step++) {
-      step_weights weights;
-#pragma unroll
-      for (unsigned m = 0; m < value_m_tiles; m++) {
-        weights.fragment[m] =
-            ptx::ldmatrix_x4(weights_source + (first + step * mma_k) * 2 + m * mma_m * weight_row_elems * 2);
-      }
+    for (unsigned step = 0; step < step_group; step++) {
+      unsigned position = first + step * mma_k;
+      step_weights weights = load_step_weights(weights_source + position * 2);
 #pragma unroll
       for (unsigned s = 0; s < batch_slices; s++) {
         if (num_slices % value_warps_n == 0 || warp_slice(w, batch + s) < num_slices) {
-          multiply_slice(weights, ptx::ldmatrix_x4_trans(source[s] + (first + step * mma_k) * row_bytes), s, tiles);
+          unsigned from = source[s] + position * v_layout::stride_bytes;
+          if constexpr (V::is_bf16) {
+            multiply_bf16_slice(weights, from, s, tiles);
+          } else {
+            unsigned factor0 = 0, factor1 = 0;
+            //: if with_groups
+            if constexpr (V::num_groups != 0) {
+              const unsigned short *factors = smem.group_factor[warp_slice(w, batch + s) * slice_dims / V::group_dims];
+              const unsigned *pairs = reinterpret_cast<const unsigned *>(factors + shared_row + position + 2 * w.q);
+              factor0 = pairs[0];
+              factor1 = pairs[4];
+            }
+            //: end
+            multiply_slice<V>(weights, ptx::ldmatrix_x4_trans(from), s, factor0, factor1, tiles);
+          }
         }
       }
     }

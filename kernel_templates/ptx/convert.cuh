@@ -81,6 +81,15 @@ __device__ __forceinline__ float rcp(float x)
   return r;
 }
 
+/* The elements of a bf16x2, as floats. */
+__device__ __forceinline__ float low_of_bf16x2(unsigned x)
+{
+  return __uint_as_float(x << 16);
+}
+__device__ __forceinline__ float high_of_bf16x2(unsigned x)
+{
+  return __uint_as_float(x & 0xffff0000u);
+}
 } // namespace swa::ptx
 
 #endif

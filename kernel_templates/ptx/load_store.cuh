@@ -35,6 +35,11 @@ __device__ __forceinline__ void st_global_v2(void *address, unsigned x, unsigned
   asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(address), "r"(x), "r"(y) : "memory");
 }
 
+__device__ __forceinline__ void st_global_u32(void *address, unsigned value)
+{
+  asm volatile("st.global.u32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
+}
+
 __device__ __forceinline__ void prefetch_global_l2(const void *address)
 {
   asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
