@@ -132,8 +132,8 @@ __device__ __forceinline__ row_factors make_row_factors(const cta_plan &plan, co
   return factors;
 }
 
-/* Of rows of codes: element order within a slice is 4 q .. 4 q + 3 of the first and of the second 16, see value_tiles: a quad stores 32
- * bytes side by side, all of a sector. */
+/* Of rows of codes: element order within a slice is 4 q .. 4 q + 3 of the first and of the second 16, see value_tiles:
+ * a quad stores 32 bytes side by side, all of a sector. */
 __device__ __forceinline__ void store_slice_row(const float (&tiles)[4][4], unsigned half, float factor, bool is_stored,
                                                 char *out)
 {

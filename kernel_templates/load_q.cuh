@@ -5,10 +5,10 @@
  * two k-steps. K-step s of a chunk pairs elements 16 q + 4 s .. + 3, because that is how a thread meets the bytes
  * of a row of codes (mma/mma_sync.cuh); of a row of bf16 it meets 8 q .. + 7 of either half of the chunk.
  *
- * Where rows are bf16, so is Q. Else it becomes f16 on the way, which keeps every bit of a bf16 from 2^-14 to 65504 and an absolute 2^-25 below.
- * Larger elements become infinite and make products that are not finite. Rows where that happens are done again, with
- * all of Q times 2^-14, in as many rounds as it takes: eight at most bring the largest bf16 below 65504. Rows with scales
- * by group have an attempt before the second round, after mending (kv/mend.cuh).
+ * Where rows are bf16, so is Q. Else it becomes f16 on the way, which keeps every bit of a bf16 from 2^-14 to 65504 and
+ * an absolute 2^-25 below. Larger elements become infinite and make products that are not finite. Rows where that
+ * happens are done again, with all of Q times 2^-14, in as many rounds as it takes: eight at most bring the largest
+ * bf16 below 65504. Rows with scales by group have an attempt before the second round, after mending (kv/mend.cuh).
  */
 #ifndef SWA_LOAD_Q_CUH
 #define SWA_LOAD_Q_CUH

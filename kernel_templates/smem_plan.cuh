@@ -85,8 +85,8 @@ static_assert(sizeof(smem_plan) == shared_memory_bytes, "src/tile_plan.c compute
 /* Byte offset of a row's 16-byte unit. Bits of the row's number are put into the unit's, which spreads both access
  * patterns over all banks: two rows x four units (scores) and eight rows x one unit (values). Where rows are whole
  * multiples of 128 bytes, units of eight are swizzled; where they are odd multiples of 64, which by itself moves every
- * other row to the other half of the banks, units of four. Rows that are equal modulo 8 and units that are equal modulo 8
- * are swizzled alike, so a thread works out one offset and adds constants to it. */
+ * other row to the other half of the banks, units of four. Rows that are equal modulo 8 and units that are equal modulo
+ * 8 are swizzled alike, so a thread works out one offset and adds constants to it. */
 template <unsigned stride>
 struct row_layout {
   static_assert(stride % 64 == 0, "a row is whole halves of the banks");

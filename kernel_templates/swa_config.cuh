@@ -26,14 +26,6 @@ constexpr bool scale_is_bf16 = false;
 constexpr bool with_lse = true;
 constexpr bool with_soft_cap = false;
 constexpr bool with_sinks = false;
-namespace kv
-{
-template <unsigned dims>
-struct e4m3_slot;
-}
-using k_format = kv::e4m3_slot<512>;
-using v_format = kv::e4m3_slot<512>;
-using extra_format = kv::e4m3_slot<512>;
 constexpr unsigned exact_softmax = 1;
 constexpr unsigned num_warps = 8;
 constexpr unsigned min_ctas_per_sm = 1;
@@ -48,6 +40,18 @@ constexpr unsigned padded_window = 128;
 constexpr unsigned row_bytes = 512;
 constexpr unsigned v_row_bytes = 0;
 constexpr unsigned shared_memory_bytes = 85248;
+} // namespace swa
+
+namespace swa
+{
+namespace kv
+{
+template <unsigned dims>
+struct e4m3_slot;
+}
+using k_format = kv::e4m3_slot<head_dim>;
+using v_format = kv::e4m3_slot<head_dim_v>;
+using extra_format = kv::e4m3_slot<head_dim>;
 } // namespace swa
 #endif
 

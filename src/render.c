@@ -54,13 +54,13 @@ static void add_formats(sj_text *text, const swa_jit_config *config)
 {
   const char *window = format_name(config->kv_format);
   const char *extra = config->extra_size != 0 ? format_name(config->extra_format) : window;
-  sj_text_add_format(text, "namespace kv {\ntemplate <unsigned dims> struct %s;\n", window);
+  sj_text_add_format(text, "namespace swa {\nnamespace kv {\ntemplate <unsigned dims> struct %s;\n", window);
   if (strcmp(window, extra) != 0) {
     sj_text_add_format(text, "template <unsigned dims> struct %s;\n", extra);
   }
   sj_text_add_format(text, "}\nusing k_format = kv::%s<head_dim>;\nusing v_format = kv::%s<head_dim_v>;\n", window,
                      window);
-  sj_text_add_format(text, "using extra_format = kv::%s<head_dim>;\n", extra);
+  sj_text_add_format(text, "using extra_format = kv::%s<head_dim>;\n}\n", extra);
 }
 
 static void add_config(sj_text *text, const swa_jit_config *config)
@@ -72,7 +72,6 @@ static void add_config(sj_text *text, const swa_jit_config *config)
   add_number(text, "head_dim_v", config->head_dim_v != 0 ? config->head_dim_v : config->head_dim);
   add_number(text, "extra_size", config->extra_size);
   add_bool(text, "has_own_v", config->head_dim_v != 0);
-  add_formats(text, config);
   add_int_type(text, "index_type", config->index_type);
   add_int_type(text, "lens_type", config->lens_type);
   add_bool(text, "scale_is_bf16", config->scale_type == SWA_JIT_BFLOAT16);
@@ -222,6 +221,7 @@ enum { MAX_REGIONS = 4 };
 typedef struct template_regions {
   unsigned num_open, num_dropped; /* of the open ones, the innermost are dropped */
   unsigned line_numbers[MAX_REGIONS];
+  part_line lines[MAX_REGIONS];
 } template_regions;
 
 static swa_jit_status open_region(const sj_template_part *part, unsigned line_number, part_line line,
@@ -234,7 +234,8 @@ static swa_jit_status open_region(const sj_template_part *part, unsigned line_nu
       if (regions->num_open == MAX_REGIONS) {
         return refuse(part, line_number, line, "regions nest four deep at most: end one before");
       }
-      regions->line_numbers[regions->num_open++] = line_number;
+      regions->line_numbers[regions->num_open] = line_number;
+      regions->lines[regions->num_open++] = line;
       if (regions->num_dropped != 0 || !conditions[i].holds(config)) {
         regions->num_dropped++;
       }
@@ -308,9 +309,8 @@ swa_jit_status sj_render_part(const sj_template_part *part, const swa_jit_config
     rest += length + 1;
   }
   if (regions.num_open != 0) {
-    const char marker[] = "//: if";
-    return refuse(part, regions.line_numbers[regions.num_open - 1], trim(marker, strlen(marker)),
-                  "it has no \"//: end\"");
+    const unsigned inner = regions.num_open - 1;
+    return refuse(part, regions.line_numbers[inner], regions.lines[inner], "it has no \"//: end\"");
   }
   return SWA_JIT_OK;
 }
@@ -335,6 +335,9 @@ static swa_jit_status render(const swa_jit_config *config, const sj_tile_plan *p
     add_plan(text, plan);
   }
   sj_text_add(text, "}\n");
+  if (!is_merge) {
+    add_formats(text, config);
+  }
   for (unsigned i = 0; i < sj_num_template_parts; i++) {
     const swa_jit_status part_status = sj_render_part(&sj_template_parts[i], config, text);
     if (part_status != SWA_JIT_OK) {

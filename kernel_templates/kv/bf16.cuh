@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* KV format bf16: dims bf16 elements a slot. They are operands as they lie; Q stays bf16 too, and a weight is the sum of
- * two bf16 numbers, which keeps 16 bits of it. */
+/* KV format bf16: dims bf16 elements a slot. They are operands as they lie; Q stays bf16 too, and a weight is the sum
+ * of two bf16 numbers, which keeps 16 bits of it. */
 #ifndef SWA_KV_BF16_CUH
 #define SWA_KV_BF16_CUH
 

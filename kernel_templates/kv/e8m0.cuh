@@ -3,9 +3,9 @@
  * Scale bytes of the footer formats: a byte b is 2^(b - 127), 255 is NaN (OCP Microscaling Formats 1.0, E8M0).
  *
  * A row's scale is the power of two of its largest byte, at least 2^-126 so that its reciprocal is a float. A group's
- * elements are multiplied, as f16, by what is left of their own scale: a power of two, so that the product is exact down
- * to f16's least step, 2^-24 of the row's scale. Bytes that do not follow the sizes of their groups are seen, and the
- * row is mended, see mend.cuh.
+ * elements are multiplied, as f16, by what is left of their own scale: a power of two, so that the product is exact
+ * down to f16's least step, 2^-24 of the row's scale. Bytes that do not follow the sizes of their groups are seen, and
+ * the row is mended, see mend.cuh.
  */
 #ifndef SWA_KV_E8M0_CUH
 #define SWA_KV_E8M0_CUH

@@ -2,10 +2,10 @@
 /*
  * Rows with scales by group: the factors of their groups, and their mending.
  *
- * A row's scale follows its largest scale byte. That is right as long as the group of that byte has a code that is not 0,
- * bytes lie near each other, and the tail is not much larger than the codes: so with every row that a quantiser wrote. A
- * byte far below another is seen when the row's scales arrive; a tail that is too large, by products that are not
- * finite. Then all heads are done again, and rows' scales are first made to follow what the rows hold.
+ * A row's scale follows its largest scale byte. That is right as long as the group of that byte has a code that is not
+ * 0, bytes lie near each other, and the tail is not much larger than the codes: so with every row that a quantiser
+ * wrote. A byte far below another is seen when the row's scales arrive; a tail that is too large, by products that are
+ * not finite. Then all heads are done again, and rows' scales are first made to follow what the rows hold.
  */
 #ifndef SWA_KV_MEND_CUH
 #define SWA_KV_MEND_CUH

@@ -36,8 +36,8 @@ __device__ __forceinline__ score_addresses chunk_addresses(const score_addresses
   return score_addresses{row, at.q + q_stage * q_stage_bytes};
 }
 
-/* A thread's 16 elements of each of its KV rows, of one chunk: of codes 16 q on, 4 to a k-step; of bf16 8 q on in either
- * half of the chunk. */
+/* A thread's 16 elements of each of its KV rows, of one chunk: of codes 16 q on, 4 to a k-step; of bf16 8 q on in
+ * either half of the chunk. */
 template <class K>
 struct row_bytes_of_chunk {
   ptx::words4 n[score_n_tiles][K::is_bf16 ? 2 : 1];

@@ -140,29 +140,11 @@ static void value_text_without_a_name_is_null(void **state)
 
 /* ---- taking ----------------------------------------------------------------------------------------------- */
 
-/* The fields of check_served's list in config.c: with another value than the default they are refused, last of all. */
-static bool is_served(const swa_jit_config *config)
-{
-  static const char *const unserved[] = {"kv_format", "head_dim_v", "sinks", "soft_cap", "extra_size"};
-  for (size_t i = 0; i < sizeof unserved / sizeof unserved[0]; i++) {
-    if (sj_config_get(config, find(unserved[i])) != find(unserved[i])->default_value) {
-      return false;
-    }
-  }
-  return true;
-}
-
 static void assert_legal(const swa_jit_config *given)
 {
   swa_jit_config taken;
-  const swa_jit_status status = sj_config_take(given, &taken);
-  if (is_served(given)) {
-    assert_int_equal(status, SWA_JIT_OK);
-    assert_true(sj_config_equal(given, &taken));
-  } else {
-    assert_int_equal(status, SWA_JIT_UNSUPPORTED);
-    assert_non_null(strstr(sj_message(), "is not served by this release: leave it at its default"));
-  }
+  assert_int_equal(sj_config_take(given, &taken), SWA_JIT_OK);
+  assert_true(sj_config_equal(given, &taken));
 }
 
 /* Each beside what it needs of other fields. */

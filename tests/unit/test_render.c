@@ -20,6 +20,7 @@ static const sj_tile_plan plan = {.exact_softmax = 1,
                                   .q_stages = 4,
                                   .padded_window = 144,
                                   .row_bytes = 528,
+                                  .v_row_bytes = 160,
                                   .shared_memory_bytes = 65552};
 
 static char *render(const swa_jit_config *config)
@@ -60,10 +61,15 @@ static void source_begins_with_the_configuration_and_its_constants(void **state)
       "constexpr unsigned head_group = 64;\n"
       "constexpr unsigned kv_tile = 32;\n"
       "constexpr unsigned window_size = 130;\n"
+      "constexpr unsigned head_dim_v = 128;\n"
+      "constexpr unsigned extra_size = 0;\n"
+      "[[maybe_unused]] constexpr bool has_own_v = false;\n"
       "using index_type = long long;\n"
       "using lens_type = int;\n"
       "[[maybe_unused]] constexpr bool scale_is_bf16 = true;\n"
       "[[maybe_unused]] constexpr bool with_lse = false;\n"
+      "[[maybe_unused]] constexpr bool with_sinks = false;\n"
+      "[[maybe_unused]] constexpr bool with_soft_cap = false;\n"
       "constexpr unsigned exact_softmax = 1;\n";
   swa_jit_config config = SWA_JIT_CONFIG_INIT;
   config.arch = SWA_JIT_ARCH_SM_90A;
@@ -150,6 +156,7 @@ static bool has_part(const char *source, const sj_template_part *part, const cha
 static void source_has_each_part_of_its_kernel_once_and_in_order(void **state)
 {
   (void)state;
+  static const char other_formats[] = "kv/e4m3.cuh kv/bf16.cuh kv/footer_584.cuh kv/footer_528.cuh";
   static const char merge_parts[] = "swa_merge_params.h ptx/load_store.cuh ptx/convert.cuh swa_merge.cu";
   swa_jit_config config = SWA_JIT_CONFIG_INIT;
   char *decode = render(&config);
@@ -160,7 +167,8 @@ static void source_has_each_part_of_its_kernel_once_and_in_order(void **state)
   for (unsigned i = 0; i < sj_num_template_parts; i++) {
     const sj_template_part *part = &sj_template_parts[i];
     const char *name = part->name + strlen("kernel_templates/");
-    assert_int_equal(has_part(decode, part, &decode_place), strstr(name, "merge") == NULL);
+    assert_int_equal(has_part(decode, part, &decode_place),
+                     strstr(name, "merge") == NULL && strstr(other_formats, name) == NULL);
     assert_int_equal(has_part(merge, part, &merge_place), strstr(merge_parts, name) != NULL);
     num_merge_parts += strstr(merge_parts, name) != NULL;
   }
@@ -209,6 +217,20 @@ static void source_has_no_marker_and_no_own_include(void **state)
   }
 }
 
+/* The format whose part it is; the default where it is of none. */
+static uint32_t format_of(const char *name)
+{
+  const sj_config_field *field = sj_config_field_find("kv_format", strlen("kv_format"));
+  for (unsigned v = 0; v < field->num_values; v++) {
+    char file[64];
+    snprintf(file, sizeof file, "kernel_templates/kv/%s.cuh", field->value_names[v]);
+    if (strcmp(name, file) == 0) {
+      return field->values[v];
+    }
+  }
+  return field->default_value;
+}
+
 static void parts_keep_their_number_of_lines(void **state)
 {
   (void)state;
@@ -218,6 +240,7 @@ static void parts_keep_their_number_of_lines(void **state)
       swa_jit_config config = SWA_JIT_CONFIG_INIT;
       config.lse = lse;
       config.kernel = strstr(part->name, "merge") != NULL ? SWA_JIT_KERNEL_MERGE : SWA_JIT_KERNEL_DECODE;
+      config.kv_format = format_of(part->name);
       sj_text text = {0};
       assert_int_equal(sj_render_part(part, &config, &text), SWA_JIT_OK);
       unsigned num_lines = 0, num_rendered = 0;
@@ -308,6 +331,44 @@ static void part_region_is_kept_or_dropped_by_its_constant(void **state)
   assert_string_equal(render_text(part, 0), "a\n\n\n\n\nd\n\n\n\n");
 }
 
+static void part_regions_nest_and_an_outer_one_drops_the_inner(void **state)
+{
+  (void)state;
+  static const char part[] = "//: if with_lse\na\n//: if with_codes\nb\n//: end\n//: if with_sinks\nc\n//: end\nd\n"
+                             "//: end\ne\n";
+  assert_string_equal(render_text(part, 1), "\na\n\nb\n\n\n\n\nd\n\ne\n");
+  assert_string_equal(render_text(part, 0), "\n\n\n\n\n\n\n\n\n\ne\n");
+}
+
+/* Each condition holds for its configurations, and not for the defaults but with_lse and with_codes. */
+static void part_conditions_follow_the_configuration(void **state)
+{
+  (void)state;
+  static const char *const rows[][2] = {
+      {"with_sinks", "sinks=1"},
+      {"with_soft_cap", "soft_cap=1"},
+      {"with_extra", "extra_size=64"},
+      {"with_own_v", "head_dim_v=128"},
+      {"with_tail", "kv_format=footer_584"},
+      {"with_tail", "extra_size=1 extra_format=footer_584"},
+      {"with_groups", "kv_format=footer_584"},
+      {"with_groups", "kv_format=footer_528"},
+      {"with_groups", "extra_size=1 extra_format=footer_528"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    char bytes[64];
+    snprintf(bytes, sizeof bytes, "//: if %s\nx\n//: end\n", rows[i][0]);
+    const sj_template_part part = {"kernel_templates/x.cuh", bytes, (unsigned)strlen(bytes)};
+    swa_jit_config config = SWA_JIT_CONFIG_INIT;
+    sj_text text = {0};
+    assert_int_equal(sj_config_from_text(rows[i][1], &config), SWA_JIT_OK);
+    assert_int_equal(sj_render_part(&part, &config, &text), SWA_JIT_OK);
+    assert_non_null(strstr(text.data, "\nx\n"));
+    assert_null(strstr(render_text(bytes, 1), "x"));
+    sj_text_finish(&text);
+  }
+}
+
 static void part_without_a_last_newline_gets_one(void **state)
 {
   (void)state;
@@ -323,9 +384,9 @@ static void part_of_another_kv_format_is_not_rendered(void **state)
     const char *name;
     bool is_rendered;
   } rows[] = {
-      {"kernel_templates/kv/e4m3_slot.cuh", true},  {"kernel_templates/kv/bf16.cuh", false},
-      {"kernel_templates/kv/e4m3.cuh", false},      {"kernel_templates/kv/e4m3_slot2.cuh", false},
-      {"kernel_templates/kv/e4m3_slot", false},     {"kernel_templates/gather.cuh", true},
+      {"kernel_templates/kv/e4m3_slot.cuh", true},   {"kernel_templates/kv/bf16.cuh", false},
+      {"kernel_templates/kv/e4m3.cuh", false},       {"kernel_templates/kv/format.cuh", true},
+      {"kernel_templates/kv/footer_528.cuh", false}, {"kernel_templates/gather.cuh", true},
       {"kernel_templates/ptx/e4m3_slot.cuh", true},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -342,13 +403,16 @@ static void part_with_a_wrong_marker_is_refused(void **state)
 {
   (void)state;
   static const char *const rows[][2] = {
-      {"a\n//: if with_foo\n//: end\n", "kernel_templates/x.cuh:2: \"//: if with_foo\": unknown marker"},
+      {"a\n//: if with_foo\n//: end\n", "kernel_templates/x.cuh:2: \"//: if with_foo\": unknown condition"},
+      {"//: if\n//: end\n", "kernel_templates/x.cuh:1: \"//: if\": unknown marker"},
       {"//: endif\n", "kernel_templates/x.cuh:1: \"//: endif\": unknown marker"},
       {"//:end\n", "kernel_templates/x.cuh:1: \"//:end\": unknown marker"},
-      {"  //: if with_lse // why\n", "kernel_templates/x.cuh:1: \"//: if with_lse // why\": unknown marker"},
+      {"  //: if with_lse // why\n", "kernel_templates/x.cuh:1: \"//: if with_lse // why\": unknown condition"},
       {"//: else\n", "kernel_templates/x.cuh:1: \"//: else\": unknown marker"},
       {"a\nb\n//: end\n", "kernel_templates/x.cuh:3: \"//: end\": no region is open here"},
-      {"//: if with_lse\n//: if with_lse\n", "kernel_templates/x.cuh:2: \"//: if with_lse\": regions do not nest"},
+      {"//: if with_lse\n//: if with_lse\n//: end\n", "kernel_templates/x.cuh:1: \"//: if with_lse\": it has no"},
+      {"//: if with_lse\n//: if with_lse\n//: if with_lse\n//: if with_lse\n//: if with_codes\n",
+       "kernel_templates/x.cuh:5: \"//: if with_codes\": regions nest four deep"},
       {"a\n//: if with_lse\nb\n", "kernel_templates/x.cuh:2: \"//: if with_lse\": it has no \"//: end\""},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -378,6 +442,8 @@ int main(void)
       cmocka_unit_test(constants_of_the_block_and_the_neutral_defaults_agree),
       cmocka_unit_test(part_own_includes_become_empty_lines),
       cmocka_unit_test(part_region_is_kept_or_dropped_by_its_constant),
+      cmocka_unit_test(part_regions_nest_and_an_outer_one_drops_the_inner),
+      cmocka_unit_test(part_conditions_follow_the_configuration),
       cmocka_unit_test(part_without_a_last_newline_gets_one),
       cmocka_unit_test(part_of_another_kv_format_is_not_rendered),
       cmocka_unit_test(part_with_a_wrong_marker_is_refused),
