@@ -138,7 +138,7 @@ static double softmax_unit(const decode_case *which)
   double unit = 1.0;
 
   if (has_wide_scale_bytes(which)) { /* q goes down by 2^14 too */
-    unit = 0x1p-110;
+    unit = which->scale_bytes == DECODE_SCALE_BYTES_ALL ? 0x1p-110 : 0x1p-97;
   } else if (which->kv_format == SWA_JIT_KV_BF16 && which->codes == DECODE_CODES_ALL) {
     unit = 0x1p-60;
   } else if (which->bf16 == DECODE_BF16_LARGE) {

@@ -17,10 +17,13 @@ decode_lines decode_grid_large(void);
 /* A few small ones that together reach every path: for checkers that slow a kernel down a hundredfold. */
 decode_lines decode_grid_reduced(void);
 
-/* The general form: the KV formats, sinks, the forms and layouts of LSE. */
+/* The general form: the KV formats; sinks; the forms and layouts of LSE; KV heads, V's own pool and the soft cap; the
+ * extra scope. */
 decode_lines decode_grid_formats(void);
 decode_lines decode_grid_sinks(void);
 decode_lines decode_grid_lse_forms(void);
+decode_lines decode_grid_grouped(void);
+decode_lines decode_grid_extra(void);
 
 /* Every head_dim x head_group x kv_tile, 0 to count - 1, each with another window, pattern and types. */
 size_t decode_grid_num_tilings(void);
@@ -28,5 +31,7 @@ void decode_grid_tiling(size_t at, decode_case *which_out);
 
 /* A case drawn at random; seed decides all of it. */
 void decode_grid_random(uint32_t seed, decode_case *which_out);
+/* The same with options of the general form. */
+void decode_grid_random_general(uint32_t seed, decode_case *which_out);
 
 #endif

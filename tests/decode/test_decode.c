@@ -323,12 +323,36 @@ static void text_of_a_case_gives_it_back(void **state)
   const char *bad;
 
   (void)state;
-  for (uint32_t seed = 0; seed < 500; seed++) {
-    decode_grid_random(seed, &drawn);
+  for (uint32_t seed = 0; seed < 1000; seed++) {
+    (seed % 2 == 0 ? decode_grid_random : decode_grid_random_general)(seed, &drawn);
     decode_case_to_text(&drawn, text);
     assert_true(strlen(text) + 1 < DECODE_CASE_TEXT_SIZE);
     assert_true(decode_case_from_text(text, &read, &bad));
     assert_memory_equal(&drawn, &read, sizeof read);
+  }
+}
+
+static void random_cases_are_legal(void **state)
+{
+  decode_case drawn;
+  uint32_t drawn_formats[5] = {0};
+  uint32_t drawn_options[4] = {0};
+
+  (void)state;
+  for (uint32_t seed = 0; seed < 2000; seed++) {
+    (seed % 2 == 0 ? decode_grid_random : decode_grid_random_general)(seed, &drawn);
+    if (decode_case_fault(&drawn) != NULL) {
+      fail_msg("seed %u: %s", seed, decode_case_fault(&drawn));
+    }
+    drawn_formats[drawn.kv_format]++;
+    drawn_options[0] += drawn.extra_size != 0;
+    drawn_options[1] += drawn.head_dim_v != 0;
+    drawn_options[2] += drawn.sinks == DECODE_SINKS_SPECIAL;
+    drawn_options[3] += drawn.soft_cap > DECODE_CAP_NONE;
+  }
+  for (int i = 0; i < 5; i++) {
+    assert_true(drawn_formats[i] > 50);
+    assert_true(i > 3 || drawn_options[i] > 100);
   }
 }
 
@@ -371,6 +395,8 @@ static void grids_are_readable_and_legal(void **state)
   assert_readable(decode_grid_formats());
   assert_readable(decode_grid_sinks());
   assert_readable(decode_grid_lse_forms());
+  assert_readable(decode_grid_grouped());
+  assert_readable(decode_grid_extra());
   assert_int_equal(decode_grid_num_tilings(), 6 * 5 * 4);
 }
 
@@ -409,6 +435,7 @@ int main(void)
       cmocka_unit_test(faults_of_numbers_are_found),
       cmocka_unit_test(configuration_that_does_not_fit_is_refused),
       cmocka_unit_test(text_of_a_case_gives_it_back),
+      cmocka_unit_test(random_cases_are_legal),
       cmocka_unit_test(text_with_an_unknown_word_is_refused),
       cmocka_unit_test(grids_are_readable_and_legal),
       cmocka_unit_test(data_of_fewer_heads_are_the_first_of_more),

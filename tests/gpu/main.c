@@ -27,8 +27,9 @@ typedef struct options {
 
 static const sj_cli_option option_table[] = {
     {SJ_CLI_LIST, "sets", "LIST", offsetof(options, sets), 0, 0,
-     "of launches, reduced, special, formats, sinks, lse_forms, tilings, random, large (default: all)"},
-    {SJ_CLI_NUMBER, "cases", "N", offsetof(options, cases), 0, 100000, "number of random cases (default: 60)"},
+     "of launches, reduced, special, formats, sinks, lse_forms, grouped, extra, tilings, random, random_general, large "
+     "(default: all)"},
+    {SJ_CLI_NUMBER, "cases", "N", offsetof(options, cases), 0, 100000, "number of random cases of a set (default: 60)"},
     {SJ_CLI_NUMBER, "seed", "S", offsetof(options, seed), 0, UINT32_MAX, "of the first random case (default: 1)"},
     {SJ_CLI_TEXT, "case", "TEXT", offsetof(options, one), 0, 0, "one case only, as a failure prints it"},
     {SJ_CLI_NUMBER, "jobs", "N", offsetof(options, jobs), 1, 64, "compiles at a time (default: 16)"},
@@ -115,7 +116,7 @@ static bool add_tilings(plan *p, const gpu *g, const options *o)
 }
 
 /* Seeds whose configuration does not fit this architecture are passed over. */
-static bool add_random(plan *p, const gpu *g, const options *o)
+static bool add_drawn(plan *p, const gpu *g, const options *o, void (*draw)(uint32_t seed, decode_case *which_out))
 {
   uint32_t seed = (uint32_t)o->seed;
 
@@ -123,7 +124,7 @@ static bool add_random(plan *p, const gpu *g, const options *o)
     swa_jit_config config;
     decode_case which;
 
-    decode_grid_random(seed, &which);
+    draw(seed, &which);
     decode_case_config(&which, &config);
     config.arch = g->arch;
     if (swa_jit_config_check(&config, NULL) == SWA_JIT_OK) {
@@ -137,6 +138,16 @@ static bool add_random(plan *p, const gpu *g, const options *o)
     }
   }
   return true;
+}
+
+static bool add_random(plan *p, const gpu *g, const options *o)
+{
+  return add_drawn(p, g, o, decode_grid_random);
+}
+
+static bool add_random_general(plan *p, const gpu *g, const options *o)
+{
+  return add_drawn(p, g, o, decode_grid_random_general);
 }
 
 static bool add_large(plan *p, const gpu *g, const options *o)
@@ -169,8 +180,11 @@ static const struct {
     {"formats", decode_grid_formats, NULL},
     {"sinks", decode_grid_sinks, NULL},
     {"lse_forms", decode_grid_lse_forms, NULL},
+    {"grouped", decode_grid_grouped, NULL},
+    {"extra", decode_grid_extra, NULL},
     {"tilings", NULL, add_tilings},
     {"random", NULL, add_random},
+    {"random_general", NULL, add_random_general},
     {"large", NULL, add_large},
 };
 

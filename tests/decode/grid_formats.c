@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cases of the general form, a set for each feature. A number after "report" names a public report of a fault in a
- * kernel of this kind, whose input the line repeats. */
+/* Cases of the general form: formats, sinks, LSE. A number after "report" names a public report of a fault in a kernel
+ * of this kind, whose input the line repeats. */
 #include "grid.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
