@@ -47,7 +47,7 @@ __device__ __forceinline__ float minus_infinity()
   return -__int_as_float(0x7f800000);
 }
 
-/* The row of an empty part is read too: waiting for its LSE first would make two trips to memory of one. */
+/* All is asked for before anything is looked at, an empty part's row too, so that it is one trip to memory. */
 __device__ __forceinline__ void load_parts(const swa_merge_params &params, unsigned token, unsigned head, unsigned unit,
                                            row_parts &parts)
 {
@@ -58,11 +58,15 @@ __device__ __forceinline__ void load_parts(const swa_merge_params &params, unsig
   for (unsigned i = 0; i < max_parts; i++) {
     parts.lse[i] = minus_infinity();
     if (i < params.num_parts) {
-      float given = params.lses[i][lse];
       const char *address = static_cast<const char *>(params.outs[i]) + row * 2 + unit * unit_bytes;
+      parts.lse[i] = params.lses[i][lse];
       parts.unit[i] = *reinterpret_cast<const ptx::words4 *>(address);
-      parts.lse[i] = given == params.parts_empty_lse ? minus_infinity() : given * params.parts_lse_factor;
     }
+  }
+#pragma unroll
+  for (unsigned i = 0; i < max_parts; i++) {
+    bool is_empty = parts.lse[i] == params.parts_empty_lse;
+    parts.lse[i] = is_empty ? minus_infinity() : parts.lse[i] * params.parts_lse_factor;
   }
 }
 

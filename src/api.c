@@ -7,6 +7,7 @@
 #include "abi.h"
 #include "build.h"
 #include "launch.h"
+#include "merge.h"
 #include "pick.h"
 
 enum { /* what the first release's structs had: swa_jit.h, "Structs" */
@@ -81,6 +82,14 @@ void swa_jit_config_init_sized(swa_jit_config *config, size_t size)
 void swa_jit_decode_args_init_sized(swa_jit_decode_args *args, size_t size)
 {
   static const swa_jit_decode_args usual = SWA_JIT_DECODE_ARGS_INIT;
+  if (is_fillable(args, size)) {
+    sj_abi_fill(args, size, &usual, sizeof usual);
+  }
+}
+
+void swa_jit_merge_args_init_sized(swa_jit_merge_args *args, size_t size)
+{
+  static const swa_jit_merge_args usual = SWA_JIT_MERGE_ARGS_INIT;
   if (is_fillable(args, size)) {
     sj_abi_fill(args, size, &usual, sizeof usual);
   }
@@ -375,9 +384,14 @@ swa_jit_status swa_jit_store_check(swa_jit_lib *lib)
   return end(lib, "swa_jit_store_check", sj_message_restore(sj_lib_check_store(lib), &kept));
 }
 
-/* ---- Decode ------------------------------------------------------------------------------------------------- */
+/* ---- Decode and merge --------------------------------------------------------------------------------------- */
 
 swa_jit_status swa_jit_decode(const swa_jit_kernel *kernel, const swa_jit_decode_args *args, swa_jit_stream stream)
 {
   return sj_launch_decode(kernel, args, stream);
+}
+
+swa_jit_status swa_jit_merge(const swa_jit_kernel *kernel, const swa_jit_merge_args *args, swa_jit_stream stream)
+{
+  return sj_merge_launch(kernel, args, stream);
 }

@@ -101,6 +101,9 @@ swa_jit_status sj_pick_make(uint32_t num_tokens, uint32_t num_heads, uint32_t nu
                    num_heads);
   }
   swa_jit_config config = *config_inout;
+  if (config.kernel != SWA_JIT_KERNEL_DECODE) {
+    return sj_fail(SWA_JIT_INVALID, "kernel is merge, which has no head_group and kv_tile to pick: use it as it is");
+  }
   const sj_arch *arch = sj_arch_find(config.arch);
   if (arch == NULL) {
     return sj_fail(SWA_JIT_INVALID, "arch is native: ask swa_jit_arch_native first, or use one of %s", sj_arch_list());

@@ -5,7 +5,7 @@
  * A program's life: (1) fill a swa_jit_options and call swa_jit_open; (2) fill a swa_jit_config, by hand or with
  * swa_jit_pick; (3) swa_jit_kernel_get finds the kernel in memory, in the cubin store on disk, or compiles it;
  * (4) fill a swa_jit_decode_args with device pointers; (5) swa_jit_decode launches on a stream, as often as
- * needed; (6) swa_jit_close.
+ * needed; (6) swa_jit_close. Results of several steps over parts of the positions become one by swa_jit_merge.
  *
  * Errors. Every call that can fail returns a swa_jit_status. On failure its outputs are untouched, and
  *   swa_jit_message() gives this thread's explanation: the value, the limit and what to do.
@@ -14,7 +14,8 @@
  * Threads. A swa_jit_lib may be used from any number of threads at once, except that swa_jit_close must be the
  *   last call. Structs belong to the caller. The message is per thread.
  * CUDA. The library never synchronises, creates no context and changes no current context, device or stream.
- *   swa_jit_decode is legal while its stream is being captured; the other calls are not meant for it.
+ *   swa_jit_decode and swa_jit_merge are legal while their stream is being captured; the other calls are not meant
+ *   for it.
  * Environment and printing. The environment is read by swa_jit_open only. Nothing is printed: messages go to the
  *   log callback. No call exits, aborts or installs a signal handler.
  * Structs. Each public struct begins with its own size, so that it can grow. A size smaller than the first
@@ -423,7 +424,62 @@ SWA_JIT_API void swa_jit_decode_args_init_sized(swa_jit_decode_args *args, size_
 SWA_JIT_API swa_jit_status swa_jit_decode(const swa_jit_kernel *kernel, const swa_jit_decode_args *args,
                                           swa_jit_stream stream);
 
-/* ---- 9. Statistics --------------------------------------------------------------------------------------- */
+/* ---- 9. Merge ---------------------------------------------------------------------------------------------
+ * Partial results of the same queries over disjoint positions, each an out without sink and its LSE l_i, to the result
+ * over all of them. For token t and head h, over the parts i whose LSE does not say that they are empty:
+ *
+ *   m   = max_i l_i        w_i = exp(l_i - m)
+ *   out = sum_i w_i * out_i / (sum_i w_i + exp(sinks[h] - m))      rounded to bf16, to nearest even
+ *   LSE = m + ln sum_i w_i
+ *
+ * An empty part has no effect, whatever its out holds. With every part empty out is 0, whatever the sink, and LSE
+ * -infinity. Without sinks exp(sinks[h] - m) is 0; a sink of +infinity makes out 0, of -infinity is none, of NaN makes
+ * out NaN. An LSE of a part that is NaN, or an infinity that does not mean empty, makes out and LSE NaN.
+ * The formula, without sink: FlashInfer, arXiv:2501.01005, section 2.2. As the parts are rounded to bf16, out is not
+ * the very bits of one decode over all positions.
+ */
+typedef struct swa_jit_merge_args {
+  uint32_t size;        /* sizeof(swa_jit_merge_args) */
+  uint32_t num_parts;   /* 1 to 8; 1 applies a sink to a result, or rewrites LSE in another form */
+  uint32_t num_tokens;  /* T, 0 to 2^31 - 1; 0 launches nothing */
+  uint32_t num_heads;   /* H, 1 to 65,535 */
+  uint32_t head_dim;    /* elements of a row, V's: a multiple of 8, 8 to 1024 */
+  uint32_t flags;       /* 0; SWA_JIT_DECODE_DEPENDENT's bit is kept for the same */
+  uint32_t parts_form;  /* of the parts' LSE: SWA_JIT_LSE_BASE_2 and SWA_JIT_LSE_EMPTY_PLUS_INFINITY (-infinity means
+                                empty in either case), or-ed; default 0 */
+  uint32_t lse_form;    /* of the merged LSE: SWA_JIT_LSE_..., or-ed; default 0 */
+  const void *outs[8];  /* the first num_parts: bf16 [T, H, head_dim], 16-byte aligned */
+  const float *lses[8]; /* the first num_parts: float32 [T, H] */
+  int64_t outs_token_stride; /* of every part; elements, a positive multiple of 8; 0: H * outs_head_stride */
+  int64_t outs_head_stride;  /* elements, a multiple of 8, >= head_dim; 0: head_dim */
+  int64_t lses_token_stride; /* of every part; elements, >= 1; 0: H * lses_head_stride */
+  int64_t lses_head_stride;  /* elements, >= 1; 0: 1 */
+  void *out;                 /* bf16 [T, H, head_dim], 16-byte aligned; rows do not overlap. May be a part's out, if the
+                                strides are the same; overlaps nothing else that is read */
+  int64_t out_token_stride;  /* elements, a multiple of 8, >= head_dim; 0: H * out_head_stride */
+  int64_t out_head_stride;   /* elements, a multiple of 8, >= head_dim; 0: head_dim */
+  float *lse;                /* float32 [T, H], overlaps nothing that is read; NULL: not written */
+  int64_t lse_token_stride;  /* elements, >= 1; 0: H * lse_head_stride */
+  int64_t lse_head_stride;   /* elements, >= 1; 0: 1. Elements do not overlap */
+  const float *sinks;        /* float32 [H], any value; NULL: none */
+} swa_jit_merge_args;
+
+#define SWA_JIT_MERGE_ARGS_INIT                                                                                        \
+  {                                                                                                                    \
+    sizeof(swa_jit_merge_args), 0, 0, 0, 0, 0, 0, 0, {NULL}, {NULL}, 0, 0, 0, 0, NULL, 0, 0, NULL, 0, 0, NULL          \
+  }
+
+/* Fills *args with zeros, as swa_jit_options_init. Thread-safety: any thread. */
+SWA_JIT_API void swa_jit_merge_args_init_sized(swa_jit_merge_args *args, size_t size);
+#define swa_jit_merge_args_init(args) swa_jit_merge_args_init_sized((args), sizeof(swa_jit_merge_args))
+
+/* Launches one merge on stream, as swa_jit_decode does a decode step: same checks, capture, streams and contexts.
+ * kernel: of a configuration with kernel SWA_JIT_KERNEL_MERGE; one serves every shape.
+ * Returns: OK; INVALID; NEWER; WRONG_DEVICE; CUDA_ERROR. Thread-safety: any thread. */
+SWA_JIT_API swa_jit_status swa_jit_merge(const swa_jit_kernel *kernel, const swa_jit_merge_args *args,
+                                         swa_jit_stream stream);
+
+/* ---- 10. Statistics -------------------------------------------------------------------------------------- */
 
 typedef struct swa_jit_stats {
   uint32_t size;                 /* sizeof(swa_jit_stats) */

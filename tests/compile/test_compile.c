@@ -71,6 +71,24 @@ static void every_value_compiled_uses_the_promised_shared_memory(void **state)
   }
 }
 
+/* One configuration; the entry point's section tells that the name that is looked for is there. */
+static void merge_compiled_spills_nothing_and_has_its_entry(void **state)
+{
+  (void)state;
+  static const char entry[] = ".text.swa_merge";
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  swa_jit_kernel_info info;
+  const void *cubin = NULL;
+  size_t cubin_bytes = 0;
+  config.arch = arch;
+  config.kernel = SWA_JIT_KERNEL_MERGE;
+  check_compiled(&config, &info);
+  assert_int_equal(info.shared_memory_bytes, 0);
+  assert_int_equal(info.spill_store_bytes + info.spill_load_bytes, 0);
+  assert_int_equal(swa_jit_cubin_get(lib, &config, &cubin, &cubin_bytes, NULL), SWA_JIT_OK);
+  assert_non_null(memmem(cubin, cubin_bytes, entry, sizeof entry));
+}
+
 int main(int argc, char **argv)
 {
   if (argc != 2 || swa_jit_arch_from_name(argv[1], &arch) != SWA_JIT_OK) {
@@ -86,6 +104,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(presets_compiled_spill_nothing),
         cmocka_unit_test(every_value_compiled_uses_the_promised_shared_memory),
+        cmocka_unit_test(merge_compiled_spills_nothing_and_has_its_entry),
     };
     result = SJ_TEST_RUN(tests);
     swa_jit_close(&lib);

@@ -80,6 +80,20 @@ static void presets_disassembled_use_tensor_cores_and_wide_loads(void **state)
   }
 }
 
+static void merge_disassembled_loads_16_bytes_at_a_time(void **state)
+{
+  (void)state;
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  const void *cubin;
+  size_t cubin_bytes;
+  findings found;
+  config.arch = arch;
+  config.kernel = SWA_JIT_KERNEL_MERGE;
+  assert_int_equal(swa_jit_cubin_get(lib, &config, &cubin, &cubin_bytes, NULL), SWA_JIT_OK);
+  disassemble(cubin, cubin_bytes, &found);
+  assert_int_equal(found.wide_loads, 8); /* one a part */
+}
+
 /* Lines as nvdisasm prints them, and what stands in an e4m3 row's way: a narrower load and a label do not count. */
 static void lines_counted_tell_wide_loads_from_narrow_ones(void **state)
 {
@@ -120,6 +134,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_counted_tell_wide_loads_from_narrow_ones),
         cmocka_unit_test(presets_disassembled_use_tensor_cores_and_wide_loads),
+        cmocka_unit_test(merge_disassembled_loads_16_bytes_at_a_time),
     };
     result = SJ_TEST_RUN(tests);
     swa_jit_close(&lib);

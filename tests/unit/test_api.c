@@ -149,6 +149,19 @@ static void decode_args_macro_and_init_agree_field_by_field(void **state)
   swa_jit_decode_args_init(NULL);
 }
 
+static void merge_args_macro_and_init_are_zeros_behind_their_size(void **state)
+{
+  (void)state;
+  const swa_jit_merge_args macro = SWA_JIT_MERGE_ARGS_INIT;
+  const swa_jit_merge_args zeros = {.size = sizeof zeros};
+  swa_jit_merge_args made;
+  memset(&made, 0xff, sizeof made);
+  swa_jit_merge_args_init(&made);
+  assert_memory_equal(&made, &zeros, sizeof made);
+  assert_memory_equal(&macro, &zeros, sizeof macro);
+  swa_jit_merge_args_init(NULL);
+}
+
 static void info_and_stats_macros_are_zeros_behind_their_size(void **state)
 {
   (void)state;
@@ -521,6 +534,30 @@ static void decode_checks_and_launches(void **state)
   close_lib(&lib);
 }
 
+static void merge_checks_its_kernel_and_arguments(void **state)
+{
+  swa_jit_lib *lib = open_lib(*state);
+  swa_jit_config config = hopper_config();
+  const swa_jit_kernel *decode = NULL, *merge = NULL;
+  swa_jit_merge_args args = SWA_JIT_MERGE_ARGS_INIT;
+  swa_jit_kernel_info info = SWA_JIT_KERNEL_INFO_INIT;
+  assert_int_equal(swa_jit_kernel_get(lib, &config, &decode), SWA_JIT_OK);
+  config.kernel = SWA_JIT_KERNEL_MERGE;
+  assert_int_equal(swa_jit_kernel_get(lib, &config, &merge), SWA_JIT_OK);
+  assert_int_equal(swa_jit_kernel_get_info(merge, &info), SWA_JIT_OK);
+  assert_int_equal(info.num_threads, 128);
+  assert_int_equal(info.shared_memory_bytes, 0);
+  assert_non_null(strstr(info.file_name, "swa_merge-sm_90a-"));
+  assert_int_equal(swa_jit_merge(NULL, &args, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_merge(merge, NULL, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_merge(decode, &args, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_merge(merge, &args, NULL), SWA_JIT_OK); /* no token: nothing to launch */
+  args.num_tokens = 1;
+  assert_int_equal(swa_jit_merge(merge, &args, NULL), SWA_JIT_INVALID); /* no parts */
+  assert_int_equal(cuda->num_launches(), 0);
+  close_lib(&lib);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, temp_dir_setup, temp_dir_teardown)
 
 int main(void)
@@ -538,6 +575,7 @@ int main(void)
       TEST(config_defaults_are_the_documented_ones),
       TEST(decode_args_macro_and_init_agree_field_by_field),
       TEST(info_and_stats_macros_are_zeros_behind_their_size),
+      TEST(merge_args_macro_and_init_are_zeros_behind_their_size),
       TEST(config_check_tells_shared_memory_and_refuses_native),
       TEST(config_of_another_size_follows_the_rule),
       TEST(initialisers_write_what_the_caller_has_room_for),
@@ -555,6 +593,7 @@ int main(void)
       TEST(info_of_another_size_follows_the_rule),
       TEST(stats_of_another_size_follow_the_rule),
       TEST(decode_checks_and_launches),
+      TEST(merge_checks_its_kernel_and_arguments),
   };
   return SJ_TEST_RUN(tests);
 }

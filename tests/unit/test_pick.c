@@ -198,6 +198,17 @@ static void pick_for_native_is_invalid(void **state)
   assert_non_null(strstr(sj_message(), "swa_jit_arch_native"));
 }
 
+static void pick_for_the_merge_kernel_is_invalid(void **state)
+{
+  (void)state;
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  config.kernel = SWA_JIT_KERNEL_MERGE;
+  const swa_jit_config before = config;
+  assert_int_equal(sj_pick_make(1, 1, 132, &config), SWA_JIT_INVALID);
+  assert_non_null(strstr(sj_message(), "kernel is merge"));
+  assert_memory_equal(&config, &before, sizeof config);
+}
+
 static void pick_of_a_choice_that_does_not_fit_takes_a_smaller_tile_then_group(void **state)
 {
   (void)state;
@@ -249,6 +260,7 @@ int main(void)
       cmocka_unit_test(pick_depends_on_the_load_of_a_multiprocessor),
       cmocka_unit_test(pick_with_a_count_of_zero_is_invalid),
       cmocka_unit_test(pick_for_native_is_invalid),
+      cmocka_unit_test(pick_for_the_merge_kernel_is_invalid),
       cmocka_unit_test(pick_of_a_choice_that_does_not_fit_takes_a_smaller_tile_then_group),
       cmocka_unit_test(pick_where_nothing_fits_is_unsupported_with_the_smallest_figure),
       cmocka_unit_test(pick_that_succeeds_leaves_the_threads_message),

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "merge.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "abi.h"
+#include "launch.h"
+#include "swa_merge_params.h"
+#include "tensor.h"
+
+_Static_assert(sizeof(swa_merge_params) == 248, "both sides lay the parameter out alike, without padding");
+_Static_assert(SWA_MERGE_MAX_PARTS == sizeof((swa_jit_merge_args){0}.outs) / sizeof(void *), "as many parts as fit");
+
+enum {
+  FIRST_ARGS_SIZE = offsetof(swa_jit_merge_args, sinks) + sizeof(float *),
+  MAX_HEADS = 65535,   /* with the longest row a CTA each along y, whose most this is */
+  MAX_HEAD_DIM = 1024, /* 128 threads of 8 elements: a CTA */
+  UNIT_BYTES = 16,     /* that a thread reads and writes */
+  BF16_BYTES = 2,
+  UNIT_ELEMENTS = UNIT_BYTES / BF16_BYTES,
+  WARP_THREADS = 32
+};
+
+static const float log2_e = 1.44269504088896340736f;
+static const float ln_2 = 0.693147180559945309417f;
+
+/* ---- checks ----------------------------------------------------------------------------------------------- */
+
+static swa_jit_status check_kernel(const struct swa_jit_kernel *kernel)
+{
+  if (kernel == NULL) {
+    return sj_fail(SWA_JIT_INVALID, "kernel is NULL: pass one that swa_jit_kernel_get returned");
+  }
+  if (kernel->config.kernel != SWA_JIT_KERNEL_MERGE) {
+    return sj_fail(SWA_JIT_INVALID, "the kernel is one of kernel=decode: pass it to swa_jit_decode, or get one of "
+                                    "kernel=merge");
+  }
+  return SWA_JIT_OK;
+}
+
+static swa_jit_status check_counts(const swa_jit_merge_args *args)
+{
+  if (args->num_parts < 1 || args->num_parts > SWA_MERGE_MAX_PARTS) {
+    return sj_fail(SWA_JIT_INVALID, "num_parts is %u: use 1 to %d; merge more in several calls, sinks in the last",
+                   args->num_parts, SWA_MERGE_MAX_PARTS);
+  }
+  if (args->num_tokens > INT_MAX) {
+    return sj_fail(SWA_JIT_INVALID, "num_tokens is %u: the most is 2^31 - 1; split the call", args->num_tokens);
+  }
+  if (args->num_heads < 1 || args->num_heads > MAX_HEADS) {
+    return sj_fail(SWA_JIT_INVALID, "num_heads is %u: use 1 to %d; split the call", args->num_heads, MAX_HEADS);
+  }
+  if (args->head_dim < UNIT_ELEMENTS || args->head_dim > MAX_HEAD_DIM || args->head_dim % UNIT_ELEMENTS != 0) {
+    return sj_fail(SWA_JIT_INVALID, "head_dim is %u: use a multiple of %d from %d to %d; pad the rows", args->head_dim,
+                   UNIT_ELEMENTS, UNIT_ELEMENTS, MAX_HEAD_DIM);
+  }
+  return SWA_JIT_OK;
+}
+
+static swa_jit_status check_bits(const char *name, uint32_t given, uint32_t known)
+{
+  return (given & ~known) == 0
+             ? SWA_JIT_OK
+             : sj_fail(SWA_JIT_INVALID,
+                       "%s is %u: the bits that it may have are %u; begin with swa_jit_merge_args_init", name, given,
+                       known);
+}
+
+static swa_jit_status check_forms(const swa_jit_merge_args *args)
+{
+  const uint32_t parts_known = SWA_JIT_LSE_BASE_2 | SWA_JIT_LSE_EMPTY_PLUS_INFINITY;
+  swa_jit_status status = check_bits("flags", args->flags, 0);
+  if (status == SWA_JIT_OK && (args->parts_form & SWA_JIT_LSE_WITH_SINK) != 0) {
+    return sj_fail(SWA_JIT_INVALID,
+                   "parts_form is %u, with SWA_JIT_LSE_WITH_SINK: the sink would count once a part; make the parts "
+                   "without sinks and give sinks to the merge",
+                   args->parts_form);
+  }
+  if (status == SWA_JIT_OK) {
+    status = check_bits("parts_form", args->parts_form, parts_known);
+  }
+  return status == SWA_JIT_OK ? check_bits("lse_form", args->lse_form, parts_known | SWA_JIT_LSE_WITH_SINK) : status;
+}
+
+static swa_jit_status check_part_address(const char *name, unsigned part, const void *address, unsigned alignment)
+{
+  if (address != NULL && ((uintptr_t)address & (alignment - 1)) == 0) {
+    return SWA_JIT_OK; /* its name need not be written */
+  }
+  char indexed[16];
+  snprintf(indexed, sizeof indexed, "%s[%u]", name, part);
+  return sj_tensor_check_address(indexed, address, alignment);
+}
+
+/* A thread that wrote LSE or another row would change what other threads still have to read. */
+static swa_jit_status check_in_place(const swa_jit_merge_args *args, const swa_merge_params *params, unsigned part)
+{
+  if (args->lse != NULL && args->lse == args->lses[part]) {
+    return sj_fail(SWA_JIT_INVALID,
+                   "lse is lses[%u], %p: the parts' LSE is read while lse is written; use another tensor", part,
+                   (const void *)args->lse);
+  }
+  const bool is_same = args->out == args->outs[part];
+  if (is_same && args->num_tokens > 1 && params->out_token_stride != params->outs_token_stride) {
+    return sj_fail(
+        SWA_JIT_INVALID,
+        "out is outs[%u], and out_token_stride is %lld where outs_token_stride is %lld: in place the strides "
+        "must be the same",
+        part, params->out_token_stride, params->outs_token_stride);
+  }
+  if (is_same && args->num_heads > 1 && params->out_head_stride != params->outs_head_stride) {
+    return sj_fail(SWA_JIT_INVALID,
+                   "out is outs[%u], and out_head_stride is %lld where outs_head_stride is %lld: in place the strides "
+                   "must be the same",
+                   part, params->out_head_stride, params->outs_head_stride);
+  }
+  return SWA_JIT_OK;
+}
+
+static sj_tensor scalars_of(const swa_jit_merge_args *args, const char *name, long long token_stride,
+                            long long head_stride)
+{
+  return (sj_tensor){
+      .name = name,
+      .num_tokens = args->num_tokens,
+      .num_heads = args->num_heads,
+      .token_stride = token_stride,
+      .head_stride = head_stride,
+      .row_length = 1,
+      .element_bytes = sizeof(float),
+      .alignment = sizeof(float),
+  };
+}
+
+static sj_tensor rows_of(const swa_jit_merge_args *args, const char *name, long long token_stride,
+                         long long head_stride)
+{
+  sj_tensor rows = scalars_of(args, name, token_stride, head_stride);
+  rows.row_length = args->head_dim;
+  rows.element_bytes = BF16_BYTES;
+  rows.alignment = UNIT_BYTES;
+  return rows;
+}
+
+static swa_jit_status check_parts(const swa_jit_merge_args *args, const swa_merge_params *params)
+{
+  const sj_tensor outs = rows_of(args, "outs", params->outs_token_stride, params->outs_head_stride);
+  const sj_tensor lses = scalars_of(args, "lses", params->lses_token_stride, params->lses_head_stride);
+  swa_jit_status status = SWA_JIT_OK;
+  for (unsigned i = 0; i < args->num_parts && status == SWA_JIT_OK; i++) {
+    status = check_part_address("outs", i, args->outs[i], UNIT_BYTES);
+    if (status == SWA_JIT_OK) {
+      status = check_part_address("lses", i, args->lses[i], sizeof(float));
+    }
+    if (status == SWA_JIT_OK) {
+      status = check_in_place(args, params, i);
+    }
+  }
+  if (status == SWA_JIT_OK) {
+    status = sj_tensor_check_strides(&outs);
+  }
+  return status == SWA_JIT_OK ? sj_tensor_check_strides(&lses) : status;
+}
+
+static swa_jit_status check_written(const sj_tensor *tensor, const void *address)
+{
+  swa_jit_status status = sj_tensor_check_address(tensor->name, address, tensor->alignment);
+  if (status == SWA_JIT_OK) {
+    status = sj_tensor_check_strides(tensor);
+  }
+  return status == SWA_JIT_OK ? sj_tensor_check_apart(tensor) : status;
+}
+
+static swa_jit_status check_tensors(const swa_jit_merge_args *args, const swa_merge_params *params)
+{
+  const sj_tensor out = rows_of(args, "out", params->out_token_stride, params->out_head_stride);
+  const sj_tensor lse = scalars_of(args, "lse", params->lse_token_stride, params->lse_head_stride);
+  swa_jit_status status = check_parts(args, params);
+  if (status == SWA_JIT_OK) {
+    status = check_written(&out, args->out);
+  }
+  if (status == SWA_JIT_OK && args->lse != NULL) {
+    status = check_written(&lse, args->lse);
+  }
+  return status == SWA_JIT_OK && args->sinks != NULL ? sj_tensor_check_address("sinks", args->sinks, sizeof(float))
+                                                     : status;
+}
+
+/* ---- the parameter ---------------------------------------------------------------------------------------- */
+
+static long long stride_or(int64_t given, long long packed)
+{
+  return given != 0 ? given : packed;
+}
+
+/* A packed token stride that overflows is refused wherever it counts: as one that reaches too far. */
+static long long token_stride_or(int64_t given, uint32_t num_heads, long long head_stride)
+{
+  long long packed;
+  if (__builtin_mul_overflow((long long)num_heads, head_stride, &packed)) {
+    packed = LLONG_MAX - (UNIT_ELEMENTS - 1);
+  }
+  return stride_or(given, packed);
+}
+
+static float empty_value(uint32_t form)
+{
+  return (form & SWA_JIT_LSE_EMPTY_PLUS_INFINITY) != 0 ? INFINITY : -INFINITY;
+}
+
+static void fill_params(const swa_jit_merge_args *args, swa_merge_params *params)
+{
+  *params = (swa_merge_params){.out = args->out, .lse = args->lse, .sinks = args->sinks};
+  for (unsigned i = 0; i < args->num_parts; i++) {
+    params->outs[i] = args->outs[i];
+    params->lses[i] = args->lses[i];
+  }
+  params->outs_head_stride = stride_or(args->outs_head_stride, args->head_dim);
+  params->outs_token_stride = token_stride_or(args->outs_token_stride, args->num_heads, params->outs_head_stride);
+  params->lses_head_stride = stride_or(args->lses_head_stride, 1);
+  params->lses_token_stride = token_stride_or(args->lses_token_stride, args->num_heads, params->lses_head_stride);
+  params->out_head_stride = stride_or(args->out_head_stride, args->head_dim);
+  params->out_token_stride = token_stride_or(args->out_token_stride, args->num_heads, params->out_head_stride);
+  params->lse_head_stride = stride_or(args->lse_head_stride, 1);
+  params->lse_token_stride = token_stride_or(args->lse_token_stride, args->num_heads, params->lse_head_stride);
+  params->num_parts = args->num_parts;
+  params->num_heads = args->num_heads;
+  params->row_units = args->head_dim / UNIT_ELEMENTS;
+  params->lse_with_sink = (args->lse_form & SWA_JIT_LSE_WITH_SINK) != 0;
+  params->parts_lse_factor = (args->parts_form & SWA_JIT_LSE_BASE_2) != 0 ? ln_2 : 1.0f;
+  params->lse_factor = (args->lse_form & SWA_JIT_LSE_BASE_2) != 0 ? log2_e : 1.0f;
+  params->parts_empty_lse = empty_value(args->parts_form);
+  params->empty_lse = empty_value(args->lse_form);
+}
+
+swa_jit_status sj_merge_launch(const struct swa_jit_kernel *kernel, const swa_jit_merge_args *args,
+                               swa_jit_stream stream)
+{
+  swa_merge_params params;
+  swa_jit_status status = check_kernel(kernel);
+  if (status == SWA_JIT_OK) {
+    status = sj_abi_check(args, FIRST_ARGS_SIZE, sizeof *args, "swa_jit_merge_args");
+  }
+  if (status != SWA_JIT_OK || args->num_tokens == 0) {
+    return status;
+  }
+  status = check_counts(args);
+  if (status == SWA_JIT_OK) {
+    status = check_forms(args);
+  }
+  if (status != SWA_JIT_OK) {
+    return status;
+  }
+  fill_params(args, &params);
+  status = check_tensors(args, &params);
+  if (status != SWA_JIT_OK) {
+    return status;
+  }
+  const unsigned num_threads = WARP_THREADS * kernel->plan.num_warps;
+  const unsigned token_units = params.num_heads * params.row_units;
+  const sj_launch_grid grid = {args->num_tokens, (token_units + num_threads - 1) / num_threads, &params};
+  return sj_launch_kernel(kernel, &grid, stream);
+}
