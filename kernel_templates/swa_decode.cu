@@ -100,6 +100,11 @@ __device__ __forceinline__ tile_row make_tile_row(const cta_plan &plan)
   return tile_row{window, window + (plan.extra_len + kv_tile - 1) / kv_tile};
 }
 
+//: if with_extra
+/* Both scopes' rows are read by the same code. */
+constexpr bool is_one_format = kv::is_same<k_format, extra_format>;
+//: end
+
 /* What of a tile is gathered next, while the tile before is worked on. */
 struct tile_gather {
   unsigned next; /* tile of the row */
@@ -107,7 +112,7 @@ struct tile_gather {
 };
 
 __device__ __forceinline__ lane_index load_tile_index(const swa_params &params, const cta_plan &plan,
-                                                      const tile_row &tiles, unsigned tile)
+                                                      [[maybe_unused]] const tile_row &tiles, unsigned tile)
 {
   //: if with_extra
   if (tile >= tiles.num_window_tiles) {
@@ -118,6 +123,16 @@ __device__ __forceinline__ lane_index load_tile_index(const swa_params &params, 
   }
   //: end
   return load_lane_index(params, plan, tile * kv_tile);
+}
+
+template <class K, class V>
+__device__ __forceinline__ void gather_tile(const swa_params &params, const swa_scope &scope, const cta_plan &plan,
+                                            smem_plan &smem, const lane_index &index, unsigned shared_row,
+                                            bool &has_position)
+{
+  row_slots slots = slots_of(scope, index);
+  has_position |= slots.k != masked_slot;
+  store_column(smem, gather_rows<K, V, kv_tile>(params, scope, plan.kv_head, smem, slots, shared_row));
 }
 
 /* Starts the copies of the row's next tile into its stage. */
@@ -132,18 +147,17 @@ __device__ __forceinline__ void gather_next(const swa_params &params, const cta_
   lane_index index = gather.index;
   gather.index = load_tile_index(params, plan, tiles, tile + 1);
   //: if with_extra
+  if (is_one_format) {
+    swa_scope scope = tile >= tiles.num_window_tiles ? params.extra : params.window;
+    gather_tile<k_format, k_format>(params, scope, plan, smem, index, shared_row, has_position);
+    return;
+  }
   if (tile >= tiles.num_window_tiles) {
-    row_slots slots = slots_of(params.extra, index);
-    has_position |= slots.k != masked_slot;
-    store_column(smem, gather_rows<extra_format, extra_format, kv_tile>(params, params.extra, plan.kv_head, smem, slots,
-                                                                        shared_row));
+    gather_tile<extra_format, extra_format>(params, params.extra, plan, smem, index, shared_row, has_position);
     return;
   }
   //: end
-  row_slots slots = slots_of(params.window, index);
-  has_position |= slots.k != masked_slot;
-  store_column(smem,
-               gather_rows<k_format, v_format, kv_tile>(params, params.window, plan.kv_head, smem, slots, shared_row));
+  gather_tile<k_format, v_format>(params, params.window, plan, smem, index, shared_row, has_position);
 }
 
 /* Scores of a tile of either scope. */
@@ -152,9 +166,11 @@ __device__ __forceinline__ void score_tile(const swa_params &params, smem_plan &
                                            unsigned shared_row, unsigned attempt, score_tiles &scores)
 {
   //: if with_groups
-  if (K::num_groups != 0 && attempt != 0) {
-    kv::mend_rows<K>(smem, shared_row, kv_tile);
-    __syncthreads();
+  if constexpr (K::num_groups != 0) {
+    if (attempt != 0) {
+      kv::mend_rows<K>(smem, shared_row, kv_tile);
+      __syncthreads();
+    }
   }
   //: end
   mma::make_scores<K>(smem, sw, shared_row, attempt, scores);
@@ -195,9 +211,11 @@ __device__ __forceinline__ void decode_online_pass(const swa_params &params, con
     wait_tile(smem, stage, (landed + tile) / num_stages & 1);
     score_tiles scores;
     //: if with_extra
-    bool is_extra = tile >= tiles.num_window_tiles;
+    bool is_extra = tile >= tiles.num_window_tiles, is_other = is_extra && !is_one_format;
     if (is_extra) {
       positions = plan.extra_len - (tile - tiles.num_window_tiles) * kv_tile;
+    }
+    if (is_other) {
       score_tile<extra_format>(params, smem, sw, shared_row, attempt, scores);
     } else
     //: end
@@ -213,7 +231,7 @@ __device__ __forceinline__ void decode_online_pass(const swa_params &params, con
     __syncthreads();
     mma::correct_values(smem, vw, values);
     //: if with_extra
-    if (is_extra) {
+    if (is_other) {
       mma::add_values<extra_format>(smem, vw, shared_row, min(positions, kv_tile), 0, values);
     } else
     //: end

@@ -38,6 +38,11 @@ __device__ constexpr unsigned whole_chunks(unsigned dims)
   return (dims + chunk_dims - 1) / chunk_dims * chunk_dims;
 }
 
+template <class A, class B>
+constexpr bool is_same = false;
+template <class A>
+constexpr bool is_same<A, A> = true;
+
 /* Of formats whose rows have one scale. */
 struct ungrouped {
   static constexpr unsigned num_groups = 0, group_dims = 0;

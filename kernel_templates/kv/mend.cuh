@@ -76,20 +76,22 @@ __device__ __forceinline__ unsigned true_row_byte(const smem_plan &smem, unsigne
 template <class K>
 __device__ __forceinline__ void mend_rows(smem_plan &smem, unsigned first_row, unsigned num_rows)
 {
+  if constexpr (K::num_groups != 0) {
 #pragma unroll 1
-  for (unsigned row = first_row + threadIdx.x; row < first_row + num_rows; row += num_threads) {
-    column_info column = smem.column[row];
-    if (column.bias == 0.0f) {
-      typename K::row_scales scales;
+    for (unsigned row = first_row + threadIdx.x; row < first_row + num_rows; row += num_threads) {
+      column_info column = smem.column[row];
+      if (column.bias == 0.0f) {
+        typename K::row_scales scales;
 #pragma unroll
-      for (unsigned word = 0; word < sizeof(scales) / 4; word++) {
-        scales.w[word] = smem.scale_bytes[word][row];
+        for (unsigned word = 0; word < sizeof(scales) / 4; word++) {
+          scales.w[word] = smem.scale_bytes[word][row];
+        }
+        unsigned row_byte = true_row_byte<K>(smem, row, scales);
+        store_factors<K>(smem, row, scales, row_byte);
+        column.scale = column.weight_scale = __uint_as_float(row_byte << 23);
+        column.log = fminf(fmaxf(ptx::lg2(column.scale), least_scale_log), largest_scale_log);
+        smem.column[row] = column;
       }
-      unsigned row_byte = true_row_byte<K>(smem, row, scales);
-      store_factors<K>(smem, row, scales, row_byte);
-      column.scale = column.weight_scale = __uint_as_float(row_byte << 23);
-      column.log = fminf(fmaxf(ptx::lg2(column.scale), least_scale_log), largest_scale_log);
-      smem.column[row] = column;
     }
   }
 }
