@@ -2,10 +2,10 @@
 /*
  * Scale bytes of the footer formats: a byte b is 2^(b - 127), 255 is NaN (OCP Microscaling Formats 1.0, E8M0).
  *
- * A row's scale is the power of two of its largest byte, at least 2^-126 so that its reciprocal is a float. A group's
- * elements are multiplied, as f16, by what is left of their own scale: a power of two, so that the product is exact
- * down to f16's least step, 2^-24 of the row's scale. Bytes that do not follow the sizes of their groups are seen, and
- * the row is mended, see mend.cuh.
+ * A row's scale is the power of two of its largest byte, from 2^-126 to 2^126 so that its reciprocal is a float. A
+ * group's elements are multiplied, as f16, by what is left of their own scale: a power of two, so that the product is
+ * exact down to f16's least step, 2^-24 of the row's scale. Bytes that do not follow the sizes of their groups are
+ * seen, and the row is mended, see mend.cuh.
  */
 #ifndef SWA_KV_E8M0_CUH
 #define SWA_KV_E8M0_CUH
@@ -16,7 +16,7 @@
 namespace swa::kv
 {
 //: if with_groups
-constexpr unsigned e8m0_nan = 255, least_row_byte = 1;
+constexpr unsigned e8m0_nan = 255, least_row_byte = 1, largest_row_byte = 253;
 
 /* The scale bytes of a row, in the order of its groups. */
 template <unsigned num_words>
@@ -51,7 +51,7 @@ struct footer : codes {
       unsigned byte = scales.of(group);
       largest = max(largest, byte == e8m0_nan ? least_row_byte : byte);
     }
-    return largest;
+    return min(largest, largest_row_byte);
   }
 
   static __device__ __forceinline__ float row_scale(const row_scales &scales)

@@ -69,7 +69,7 @@ __device__ __forceinline__ unsigned true_row_byte(const smem_plan &smem, unsigne
       row_byte = max(row_byte, exponent < 14 ? 0 : exponent - 14);
     }
   }
-  return min(row_byte, 253u);
+  return min(row_byte, largest_row_byte);
 }
 
 /* Rows first_row to first_row + num_rows, once they have landed. Barriers before and after are the caller's. */
