@@ -209,7 +209,8 @@ static void write_scale(const decode_case *which, decode_pool *pool, uint64_t at
 
 static void poison_row(decode_pool *pool, uint64_t slot, uint32_t kv_head)
 {
-  int byte = pool->kv_format == SWA_JIT_KV_BF16 ? 0xFF : 0x7F; /* NaN; the rest of the pool is the negative one */
+  bool has_bf16 = pool->kv_format == SWA_JIT_KV_BF16 || pool->kv_format == SWA_JIT_KV_FOOTER_584;
+  int byte = has_bf16 ? 0xFF : 0x7F; /* NaN; the rest of the pool is the negative one */
   uint8_t *row = pool->rows + decode_pool_row_offset(pool, slot, kv_head);
 
   memset(row, byte, pool->row_bytes);
