@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A libcuda for swa-jit-run's cases: one device of compute capability 9.0 whose memory is the host's and whose
- * every kernel is the float64 reference, for int32 indices and lens, float32 scales and usual strides.
- * FAKE_CUDA_FAULT spoils one thing: wrong, lse    a result of token 1, head 0      unwritten, past   the last
- * element, the one behind it launch, sync, memory, init                     that call fails */
+/* A libcuda for swa-jit-run's cases: one device of compute capability 9.0 whose memory is the host's and whose decode
+ * kernel is the float64 reference (fake_kernel.c). It has no other kernel.
+ * FAKE_CUDA_FAULT spoils one thing: wrong, lse: a result of token 1, head 0. unwritten, past: the last element, the one
+ * behind it. launch, sync, memory, init: that call fails. */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "reference.h"
-#include "swa_params.h"
+#include "fake_kernel.h"
 
 enum { SUCCESS = 0, ERROR_MEMORY = 2, ERROR_UNKNOWN = 999, ERROR_LAUNCH = 719 };
 enum { SM_COUNT = 16, L2_BYTES = 38, MAJOR = 75, MINOR = 76, SHARED_OPTIN = 97 };
@@ -24,6 +24,7 @@ typedef struct fake_event {
 } fake_event;
 
 static int something; /* what handles point to */
+static int other_kernel;
 static void *current_context;
 
 static int has_fault(const char *name)
@@ -281,8 +282,7 @@ CALL(cuLibraryUnload, void *library)
 CALL(cuLibraryGetKernel, void **kernel, void *library, const char *name)
 {
   (void)library;
-  (void)name;
-  *kernel = &something;
+  *kernel = strcmp(name, "swa_decode") == 0 ? &something : &other_kernel;
   return SUCCESS;
 }
 
@@ -316,33 +316,10 @@ CALL(cuFuncLoad, void *function)
   return SUCCESS;
 }
 
-static void write_results(const swa_params *params, uint32_t head_dim, const double *out, const double *lse)
-{
-  uint16_t *results = params->out;
-  size_t num_rows = (size_t)params->num_tokens * params->num_heads;
-  size_t num_written = num_rows * head_dim - (has_fault("unwritten") ? 1 : 0);
-  for (size_t i = 0; i < num_written; i++) {
-    results[i] = sj_reference_bf16_from_double(out[i]);
-  }
-  for (size_t i = 0; i < num_rows && params->lse != NULL; i++) {
-    params->lse[i] = (float)lse[i];
-  }
-  if (has_fault("wrong")) {
-    results[(size_t)params->num_heads * head_dim] = 0x4000;
-  }
-  if (has_fault("lse") && params->lse != NULL) {
-    params->lse[params->num_heads] += 0.5f;
-  }
-  if (has_fault("past")) {
-    results[num_rows * head_dim] = 0;
-  }
-}
-
 CALL(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
      unsigned block_y, unsigned block_z, unsigned shared_bytes, void *stream, void **params, void **extra)
 {
-  const swa_params *block = params[0];
-  (void)function;
+  const char *fault = getenv("FAKE_CUDA_FAULT");
   (void)grid_x;
   (void)grid_y;
   (void)grid_z;
@@ -355,29 +332,11 @@ CALL(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned 
   if (has_fault("launch")) {
     return ERROR_LAUNCH;
   }
-  swa_jit_config config = SWA_JIT_CONFIG_INIT;
-  config.head_dim = (uint32_t)block->q_head_stride;
-  config.window_size = (uint32_t)block->window.indices_token_stride;
-  swa_jit_decode_args args = SWA_JIT_DECODE_ARGS_INIT;
-  args.num_tokens = block->num_tokens;
-  args.num_heads = block->num_heads;
-  args.block_size = block->window.block_size;
-  args.num_blocks = block->window.num_slots / block->window.block_size;
-  args.q = block->q;
-  args.kv = block->window.pool.kv;
-  args.inv_scale = block->window.pool.inv_scale;
-  args.indices = block->window.pool.indices;
-  args.lens = block->window.lens;
-  args.scale = block->scale;
-  size_t num_rows = (size_t)block->num_tokens * block->num_heads;
-  double *out = calloc(num_rows * config.head_dim, sizeof *out);
-  double *lse = calloc(num_rows, sizeof *lse);
-  int result = out != NULL && lse != NULL ? SUCCESS : ERROR_MEMORY;
-  if (result == SUCCESS) {
-    sj_reference_decode(&config, &args, 1, out, lse);
-    write_results(block, config.head_dim, out, lse);
+  const char *reason =
+      function == &something ? fake_kernel_run(params[0], fault != NULL ? fault : "") : "it is not swa_decode";
+  if (reason != NULL) {
+    fprintf(stderr, "fake libcuda: the kernel cannot be run: %s\n", reason);
+    return ERROR_UNKNOWN;
   }
-  free(out);
-  free(lse);
-  return result;
+  return SUCCESS;
 }
