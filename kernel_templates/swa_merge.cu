@@ -9,6 +9,7 @@
 #include "swa_merge_params.h"
 #include "ptx/load_store.cuh"
 #include "ptx/convert.cuh"
+#include "ptx/griddepcontrol.cuh"
 
 #ifndef SWA_RENDERED
 namespace swa
@@ -138,9 +139,11 @@ extern "C" __global__ void __launch_bounds__(swa::num_threads)
     return;
   }
   unsigned token = blockIdx.x, head = index / params.row_units, unit = index % params.row_units;
+  swa::ptx::griddepcontrol_wait(); /* before anything is read that a kernel before may have written */
   swa::row_parts parts;
   swa::row_sums sums;
   swa::load_parts(params, token, head, unit, parts);
+  swa::ptx::griddepcontrol_launch_dependents();
   swa::sum_parts(parts, sums);
   if (unit == 0 && params.lse != nullptr) {
     params.lse[token * params.lse_token_stride + head * params.lse_head_stride] =

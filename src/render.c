@@ -147,9 +147,8 @@ static bool has_format(const swa_jit_config *config, uint32_t format)
 static bool is_of_kernel(const sj_template_part *part, const swa_jit_config *config)
 {
   static const char *const merge_parts[] = {
-      "kernel_templates/swa_merge_params.h",
-      "kernel_templates/ptx/load_store.cuh",
-      "kernel_templates/ptx/convert.cuh",
+      "kernel_templates/swa_merge_params.h", "kernel_templates/ptx/load_store.cuh",
+      "kernel_templates/ptx/convert.cuh",    "kernel_templates/ptx/griddepcontrol.cuh",
       "kernel_templates/swa_merge.cu",
   };
   static const char merge_start[] = "kernel_templates/swa_merge";

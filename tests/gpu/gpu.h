@@ -37,4 +37,7 @@ void gpu_count(gpu_tally *tally, const char *text, decode_result result, const d
 /* What one launch cannot show: graphs, streams, heads of other calls. Each is counted like a case. */
 void gpu_check_launches(gpu *gpu, gpu_tally *tally);
 
+/* The merges of tests/merge, each counted like a case. */
+void gpu_check_merges(gpu *gpu, gpu_tally *tally);
+
 #endif

@@ -27,7 +27,8 @@ typedef struct options {
 
 static const sj_cli_option option_table[] = {
     {SJ_CLI_LIST, "sets", "LIST", offsetof(options, sets), 0, 0,
-     "of launches, reduced, special, formats, sinks, lse_forms, grouped, extra, tilings, random, random_general, large "
+     "of launches, merge, reduced, special, formats, sinks, lse_forms, grouped, extra, tilings, random, "
+     "random_general, large "
      "(default: all)"},
     {SJ_CLI_NUMBER, "cases", "N", offsetof(options, cases), 0, 100000, "number of random cases of a set (default: 60)"},
     {SJ_CLI_NUMBER, "seed", "S", offsetof(options, seed), 0, UINT32_MAX, "of the first random case (default: 1)"},
@@ -59,6 +60,7 @@ typedef struct plan {
   size_t count;
   size_t capacity;
   bool launches;
+  bool merges;
 } plan;
 
 static bool add_case(plan *p, const decode_case *which)
@@ -168,6 +170,14 @@ static bool add_launches(plan *p, const gpu *g, const options *o)
   return true;
 }
 
+static bool add_merges(plan *p, const gpu *g, const options *o)
+{
+  (void)g;
+  (void)o;
+  p->merges = true;
+  return true;
+}
+
 /* A set is lines, or is made otherwise. */
 static const struct {
   const char *name;
@@ -175,6 +185,7 @@ static const struct {
   bool (*add)(plan *p, const gpu *g, const options *o);
 } sets[] = {
     {"launches", NULL, add_launches},
+    {"merge", NULL, add_merges},
     {"reduced", decode_grid_reduced, NULL},
     {"special", decode_grid_special, NULL},
     {"formats", decode_grid_formats, NULL},
@@ -243,6 +254,11 @@ static void run_plan(gpu *g, const plan *p, unsigned limit, gpu_tally *tally)
     (void)snprintf(running, sizeof running, "--sets launches");
     (void)alarm(2 * limit);
     gpu_check_launches(g, tally);
+  }
+  if (p->merges) {
+    (void)snprintf(running, sizeof running, "--sets merge");
+    (void)alarm(2 * limit);
+    gpu_check_merges(g, tally);
   }
   for (size_t i = 0; i < p->count && tally->failed < MOST_FAILURES; i++) {
     decode_verdict verdict;

@@ -157,7 +157,8 @@ static void source_has_each_part_of_its_kernel_once_and_in_order(void **state)
 {
   (void)state;
   static const char other_formats[] = "kv/e4m3.cuh kv/bf16.cuh kv/footer_584.cuh kv/footer_528.cuh";
-  static const char merge_parts[] = "swa_merge_params.h ptx/load_store.cuh ptx/convert.cuh swa_merge.cu";
+  static const char merge_parts[] =
+      "swa_merge_params.h ptx/load_store.cuh ptx/convert.cuh ptx/griddepcontrol.cuh swa_merge.cu";
   swa_jit_config config = SWA_JIT_CONFIG_INIT;
   char *decode = render(&config);
   config.kernel = SWA_JIT_KERNEL_MERGE;
@@ -172,7 +173,7 @@ static void source_has_each_part_of_its_kernel_once_and_in_order(void **state)
     assert_int_equal(has_part(merge, part, &merge_place), strstr(merge_parts, name) != NULL);
     num_merge_parts += strstr(merge_parts, name) != NULL;
   }
-  assert_int_equal(num_merge_parts, 4);
+  assert_int_equal(num_merge_parts, 5);
   free(merge);
   free(decode);
 }
