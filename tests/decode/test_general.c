@@ -39,6 +39,9 @@ static void reference_in_general_patterns_passes(void **state)
       "scale_bytes=nan",
       "num_heads=2 extra_size=40 scale_type=bfloat16 scales=random extra_format=e4m3 extra_slot_gap=16 num_tokens=3 "
       "extra_block_gap=64 index_type=int64 index_gap=3 slots=masked_some head_dim=64",
+      /* pools of which only what is selected is written */
+      "num_heads=1 kv_format=footer_584 num_blocks=210 block_gap=1271232 num_tokens=2",
+      "num_heads=2 num_kv_heads=2 head_dim=64 head_dim_v=64 kv_layout=heads_outside num_blocks=210 v_block_gap=1300000",
   };
   decode_verdict verdict;
 

@@ -109,13 +109,14 @@ static decode_result compare_first_heads(gpu *g, trial *many, uint32_t num_heads
   return result;
 }
 
-static decode_result heads_of_fewer_are_the_first_of_128(gpu *g, decode_verdict *verdict)
+/* Report 43: heads that pad a group, or are left out, change the results of others. */
+static decode_result compare_fewer_heads(gpu *g, const char *text, decode_verdict *verdict)
 {
   static const uint32_t counts[] = {1, 3, 5, 8, 12, 17, 96, 127};
   trial many;
   decode_result result;
 
-  if (!make_trial(g, "num_tokens=3 num_heads=128 head_group=16 lens=uniform scores=m5 seed=31", &many)) {
+  if (!make_trial(g, text, &many)) {
     return fail(verdict, g->message);
   }
   result = run_trial(g, &many, verdict);
@@ -124,6 +125,19 @@ static decode_result heads_of_fewer_are_the_first_of_128(gpu *g, decode_verdict 
   }
   free_trial(&many);
   return result;
+}
+
+static decode_result heads_of_fewer_are_the_first_of_128(gpu *g, decode_verdict *verdict)
+{
+  return compare_fewer_heads(g, "num_tokens=3 num_heads=128 head_group=16 lens=uniform scores=m5 seed=31", verdict);
+}
+
+static decode_result heads_of_fewer_are_the_first_of_128_with_sinks_and_an_extra_scope(gpu *g, decode_verdict *verdict)
+{
+  return compare_fewer_heads(g,
+                             "num_tokens=3 num_heads=128 head_group=16 lens=uniform scores=m5 kv_format=footer_584 "
+                             "sinks=normal extra_format=footer_584 extra_size=200 extra_lens=uniform seed=43",
+                             verdict);
 }
 
 /* Captures one decode of a trial into a graph. The kernel must have been got. */
@@ -190,7 +204,8 @@ static decode_result capture_and_replay(gpu *g, trial *t, const char *const *tex
   return result;
 }
 
-/* The memory is made for full rows, since indices end with the last row's length. */
+/* Report 55: a plan of the capture's lengths at replay. The memory is made for full rows, since indices end with the
+ * last row's length. */
 static decode_result captured_at_1_replayed_at_128_and_0(gpu *g, decode_verdict *verdict)
 {
   static const char *const replays[] = {
@@ -220,6 +235,7 @@ static decode_result captured_at_1_replayed_at_128_and_0(gpu *g, decode_verdict 
   return result;
 }
 
+/* Report 30: captured with lengths of 0. */
 static decode_result captured_with_0_replayed_with_full(gpu *g, decode_verdict *verdict)
 {
   static const char *const replays[] = {"num_tokens=3 head_group=8 head_dim=64 window_size=77 lens=gaps seed=36"};
@@ -245,7 +261,8 @@ static decode_result captured_with_0_replayed_with_full(gpu *g, decode_verdict *
   return result;
 }
 
-/* No case has this window: the kernel has never been launched when its stream is captured. */
+/* Report 54: a module loaded during capture. No case has this window: the kernel has never been launched when its
+ * stream is captured. */
 static decode_result first_decode_inside_a_capture(gpu *g, decode_verdict *verdict)
 {
   trial t;
@@ -354,7 +371,7 @@ static bool run_halves(gpu *g, trial *t, uint16_t *outs[2], float *lses[2], size
   return true;
 }
 
-/* Two calls merge by their LSE to what one call gives: the use that LSE is written for. */
+/* Two calls merge by their LSE to what one call gives: the use that LSE is written for. Report 47. */
 static decode_result halves_merge_by_lse(gpu *g, decode_verdict *verdict)
 {
   enum { HEADS = 3 * 16, DIM = 512 };
@@ -402,6 +419,8 @@ void gpu_check_launches(gpu *g, gpu_tally *tally)
       {"captured_at_1_replayed_at_128_and_0", captured_at_1_replayed_at_128_and_0},
       {"captured_with_0_replayed_with_full", captured_with_0_replayed_with_full},
       {"heads_of_fewer_are_the_first_of_128", heads_of_fewer_are_the_first_of_128},
+      {"heads_of_fewer_are_the_first_of_128_with_sinks_and_an_extra_scope",
+       heads_of_fewer_are_the_first_of_128_with_sinks_and_an_extra_scope},
       {"two_kernels_on_two_streams", two_kernels_on_two_streams},
       {"decode_twice_gives_the_same_bits", decode_twice_gives_the_same_bits},
       {"halves_merge_by_lse", halves_merge_by_lse},
