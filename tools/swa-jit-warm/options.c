@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 const char *const warm_field_names[WARM_NUM_FIELDS] = {
-    "arch",      "head_dim",   "head_group", "kv_tile",    "window_size",
-    "kv_format", "index_type", "lens_type",  "scale_type", "lse",
+    "arch",       "head_dim",  "head_group", "kv_tile", "window_size", "kv_format",
+    "index_type", "lens_type", "scale_type", "lse",     "kernel",
 };
 
 #define LIST(index, option_name, help_text)                                                                            \
@@ -41,6 +41,10 @@ static const sj_cli_option option_table[] = {
     LIST(7, "lens-type", "type of lens: int32, int64 (default int32)"),
     LIST(8, "scale-type", "type of inv_scale: float32, bfloat16 (default float32)"),
     LIST(9, "lse", "1: the kernel can write LSE; 0: it cannot (default 1)"),
+    LIST(
+        10, "kernel",
+        "decode: a step of attention; merge: partial results to one, a kernel for every shape, for which no other list "
+        "but --arch counts (default decode)"),
     TEXT(preset, "preset", "NAME",
          "deepseek-v4: head_dim 512 and window_size 128 with every head_group and kv_tile that swa_jit_pick chooses "
          "for them, and the defaults; the remaining lists apply"),
@@ -77,7 +81,7 @@ static const sj_cli_exit exits[] = {
 };
 
 static const char *const description[] = {
-    "Compiles decode kernels for each configuration asked for and keeps them in the cubin store, so that a program "
+    "Compiles the kernel of each configuration asked for and keeps them in the cubin store, so that a program "
     "that asks for one finds it there and needs no compiler. No GPU and no driver are needed, unless --arch is native.",
     "What the store holds already is not compiled again. A combination that its architecture cannot serve, for want of "
     "shared memory say, is listed as refused with the reason.",

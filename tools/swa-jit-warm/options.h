@@ -9,7 +9,7 @@
 #include "cli.h"
 
 /* The configuration's fields, each a list option; the names are the library's (swa_jit_config_to_text). */
-enum { WARM_ARCH, WARM_HEAD_DIM, WARM_HEAD_GROUP, WARM_KV_TILE, WARM_WINDOW_SIZE, WARM_NUM_FIELDS = 10 };
+enum { WARM_ARCH, WARM_HEAD_DIM, WARM_HEAD_GROUP, WARM_KV_TILE, WARM_WINDOW_SIZE, WARM_NUM_FIELDS = 11 };
 extern const char *const warm_field_names[WARM_NUM_FIELDS];
 const char *warm_option_name(int field); /* "head-dim" */
 

@@ -69,13 +69,24 @@ static bool check_lists(const char *const lists[WARM_NUM_FIELDS])
   return true;
 }
 
+/* The configuration of a text. Of a merge the other lists are not meant: combined with it they give the same one. */
+static bool add_combination(warm_plan *plan, const char *text)
+{
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  swa_jit_config merge = SWA_JIT_CONFIG_INIT;
+  if (swa_jit_config_from_text(text, &config) != SWA_JIT_OK) {
+    return complain(text, swa_jit_message());
+  }
+  merge.arch = config.arch;
+  merge.kernel = config.kernel;
+  return add_job(plan, config.kernel == SWA_JIT_KERNEL_MERGE ? &merge : &config, false);
+}
+
 /* Adds every combination of the lists from field on; text holds the fields before it. */
 static bool add_product(warm_plan *plan, const char *const lists[WARM_NUM_FIELDS], unsigned field, const char *text)
 {
-  swa_jit_config config = SWA_JIT_CONFIG_INIT;
   if (field == WARM_NUM_FIELDS) {
-    return swa_jit_config_from_text(text, &config) == SWA_JIT_OK ? add_job(plan, &config, false)
-                                                                 : complain(text, swa_jit_message());
+    return add_combination(plan, text);
   }
   if (lists[field] == NULL) {
     return add_product(plan, lists, field + 1, text);

@@ -11,7 +11,8 @@
 
 static const char *const state_names[] = {"waiting", "hit", "compiled", "missing", "refused", "failed"};
 
-/* The configuration for a row: the first five fields, and of the others those that differ from the default. */
+/* The configuration for a row: the first five fields, of a merge the first, and of the others those that differ from the
+ * default. */
 static void shorten(const warm_job *job, char text[512])
 {
   char usual[256] = "";
@@ -20,6 +21,7 @@ static void shorten(const warm_job *job, char text[512])
   if (swa_jit_config_to_text(&config, usual, sizeof usual) != SWA_JIT_OK) {
     usual[0] = '\0'; /* every field differs then */
   }
+  const unsigned last_shown = job->config.kernel == SWA_JIT_KERNEL_MERGE ? WARM_ARCH : WARM_WINDOW_SIZE;
   size_t length = 0;
   const char *at = job->text;
   for (unsigned i = 0; *at != '\0'; i++) {
@@ -28,7 +30,7 @@ static void shorten(const warm_job *job, char text[512])
     snprintf(field, sizeof field, " %.*s", (int)count, at);
     const char *found = strstr(usual, field);
     bool is_usual = found != NULL && (found[count + 1] == ' ' || found[count + 1] == '\0');
-    if (i <= WARM_WINDOW_SIZE || !is_usual) {
+    if (i <= last_shown || !is_usual) {
       length += (size_t)snprintf(text + length, 512 - length, "%s", i == 0 ? field + 1 : field);
     }
     at += count;
