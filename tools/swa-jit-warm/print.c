@@ -11,8 +11,8 @@
 
 static const char *const state_names[] = {"waiting", "hit", "compiled", "missing", "refused", "failed"};
 
-/* The configuration for a row: the first five fields, of a merge the first, and of the others those that differ from the
- * default. */
+/* The configuration for a row: the first five fields, of a merge the first, and of the others those that differ from
+ * the default. */
 static void shorten(const warm_job *job, char text[512])
 {
   char usual[256] = "";
