@@ -64,6 +64,7 @@ static const entry_point entry_points[] = {
     REQUIRED(kernel_get_attribute, "cuKernelGetAttribute"),
     OPTIONAL(func_load, "cuFuncLoad"),
     REQUIRED(launch_kernel, "cuLaunchKernel"),
+    REQUIRED(launch_kernel_ex, "cuLaunchKernelEx"),
 };
 
 enum { NUM_CANDIDATES = sizeof candidates / sizeof candidates[0] };

@@ -16,6 +16,28 @@ typedef struct CUkern_st *sj_cu_kernel;
 typedef struct CUfunc_st *sj_cu_function;
 typedef int sj_cu_device;
 
+/* CUlaunchAttribute: of the union of values only what is used here. */
+typedef struct sj_cu_launch_attribute {
+  int id;
+  int padding;
+  union {
+    int programmatic_stream_serialization;
+    char room[64];
+  } value;
+} sj_cu_launch_attribute;
+
+/* CUlaunchConfig */
+typedef struct sj_cu_launch_config {
+  unsigned grid_x, grid_y, grid_z;
+  unsigned block_x, block_y, block_z;
+  unsigned shared_bytes;
+  swa_jit_stream stream;
+  sj_cu_launch_attribute *attributes;
+  unsigned num_attributes;
+} sj_cu_launch_config;
+
+_Static_assert(sizeof(sj_cu_launch_attribute) == 72 && sizeof(sj_cu_launch_config) == 56, "as cuda.h lays them out");
+
 /* The vendor's numbers, cuda.h of CUDA 13.0. */
 enum {
   SJ_CU_SUCCESS = 0,
@@ -35,7 +57,8 @@ enum {
   SJ_CU_DEVICE_SHARED_MEMORY_OPTIN = 97,
   SJ_CU_FUNCTION_LOCAL_BYTES = 3,
   SJ_CU_FUNCTION_NUM_REGISTERS = 4,
-  SJ_CU_FUNCTION_MAX_DYNAMIC_SHARED = 8
+  SJ_CU_FUNCTION_MAX_DYNAMIC_SHARED = 8,
+  SJ_CU_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION = 6
 };
 
 typedef struct sj_cuda_api {
@@ -64,6 +87,7 @@ typedef struct sj_cuda_api {
   int (*launch_kernel)(sj_cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                        unsigned block_y, unsigned block_z, unsigned shared_bytes, swa_jit_stream stream, void **params,
                        void **extra);
+  int (*launch_kernel_ex)(const sj_cu_launch_config *config, sj_cu_function function, void **params, void **extra);
   void *library; /* dlopen handle */
   char path[512];
   int driver_version;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments -> checks, parameter block, grid, cuLaunchKernel. The hot path: allocates nothing, takes no lock, makes no
- * system call of its own. */
+/* Arguments -> the kernel's parameter (launch_args), grid, the driver's launch. The hot path: allocates nothing, takes
+ * no lock, makes no system call of its own. */
 #ifndef SJ_LAUNCH_H
 #define SJ_LAUNCH_H
 
@@ -10,6 +10,7 @@
 typedef struct sj_launch_grid {
   unsigned x, y;
   void *params;
+  bool is_dependent; /* may start before its predecessor in the stream has ended: sm_90a and later */
 } sj_launch_grid;
 
 /* Launches what was checked. WRONG_DEVICE or CUDA_ERROR. */

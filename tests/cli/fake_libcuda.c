@@ -340,3 +340,10 @@ CALL(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned 
   }
   return SUCCESS;
 }
+
+/* CUlaunchConfig: nothing of it matters here. */
+CALL(cuLaunchKernelEx, const void *config, void *function, void **params, void **extra)
+{
+  (void)config;
+  return cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, params, extra);
+}

@@ -90,7 +90,7 @@ static swa_jit_decode_args make_args(void)
   args.out = address(0x7f0500000030);
   args.out_head_stride = 1024;
   args.out_token_stride = 40 * 1024 + 64;
-  args.lse = address(0x7f0600000004);
+  args.lse = address(0x7f0700000004);
   args.lse_token_stride = 128;
   args.scale = 0.044194173824159216f;
   return args;
@@ -106,11 +106,12 @@ static swa_params expected_params(void)
   params.window.pool.indices = address(0x7f0300000004);
   params.window.lens = address(0x7f0400000004);
   params.out = address(0x7f0500000030);
-  params.lse = address(0x7f0600000004);
+  params.lse = address(0x7f0700000004);
   params.q_token_stride = 24960;
   params.q_head_stride = 520;
   params.window.pool.block_stride_bytes = 28016;
   params.window.pool.slot_stride_bytes = 528;
+  params.window.pool.kv_head_stride_bytes = 512;
   params.window.indices_token_stride = 192;
   params.out_token_stride = 41024;
   params.out_head_stride = 1024;
@@ -152,6 +153,23 @@ static void launch_gives_the_driver_exactly_the_arguments(void **state)
   assert_int_equal(launch->shared_bytes, info.shared_memory_bytes);
   assert_ptr_equal(launch->stream, stream);
   assert_false(launch->has_extra);
+  assert_memory_equal(launch->params, &params, sizeof params);
+  finish(lib);
+}
+
+/* The same through the other call of the driver. */
+static void launch_dependent_gives_the_driver_the_same_and_the_attribute(void **state)
+{
+  (void)state;
+  swa_jit_lib *lib = start();
+  const swa_jit_kernel *kernel = take_kernel(lib);
+  swa_jit_decode_args args = make_args();
+  args.flags = SWA_JIT_DECODE_DEPENDENT;
+  assert_int_equal(swa_jit_decode(kernel, &args, cuda->get_stream(0)), SWA_JIT_OK);
+  const recorded_launch *launch = cuda->get_launch(0);
+  const swa_params params = expected_params();
+  assert_true(launch->is_dependent);
+  assert_ptr_equal(launch->function, cuda->get_function(launch->kernel, 0));
   assert_memory_equal(launch->params, &params, sizeof params);
   finish(lib);
 }
@@ -407,6 +425,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(launch_gives_the_driver_exactly_the_arguments),
+      cmocka_unit_test(launch_dependent_gives_the_driver_the_same_and_the_attribute),
       cmocka_unit_test(kernel_is_prepared_for_its_devices_and_the_current_context),
       cmocka_unit_test(kernel_asked_for_twice_is_loaded_once),
       cmocka_unit_test(kernel_asked_for_by_many_threads_is_loaded_once),

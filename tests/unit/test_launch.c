@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
+/* What the driver is told of a launch; the parameter's contents are test_launch_args.c's. */
 #include <string.h>
 
 #include "test_main.h"
 
 #include "launch.h"
+#include "launch_args_fixture.h"
 #include "recording_cuda.h"
-#include "swa_params.h"
 
 static const recording_cuda *cuda;
 static sj_cuda_api api;
@@ -16,20 +16,23 @@ typedef struct fixture {
   swa_jit_decode_args args;
 } fixture;
 
-/* An address that no test may follow. */
-static void *address(uintptr_t value)
+/* A configuration's arguments, as launch_args_begin gives them. */
+static void configure(fixture *f, const char *config_text)
 {
-  return (void *)value;
+  launch_args_fixture right;
+  launch_args_begin(&right, config_text);
+  f->kernel.config = right.config;
+  f->args = right.args;
 }
 
-/* A kernel of head_dim 512, head_group 16 and window 128 on one device, loaded; and arguments that are right:
- * 5 tokens, 40 heads, 10 blocks of 64 slots, packed. */
+/* A kernel of the default configuration on one device, loaded; and arguments that are right. */
 static int begin(void **state)
 {
   static fixture fixture_storage;
   fixture *f = &fixture_storage;
   *state = f;
   memset(f, 0, sizeof *f);
+  configure(f, "arch=sm_90a");
   cuda->reset();
   cuda->set_num_devices(2);
   cuda->set_device(1, 10, 0, 232448);
@@ -40,27 +43,12 @@ static int begin(void **state)
   }
   f->kernel.cuda = &api;
   f->kernel.arch = sj_arch_find(SWA_JIT_ARCH_SM_90A);
-  f->kernel.config = (swa_jit_config)SWA_JIT_CONFIG_INIT;
-  f->kernel.config.arch = SWA_JIT_ARCH_SM_90A;
   f->kernel.plan = (sj_tile_plan){.num_warps = 4, .shared_memory_bytes = 150000};
   bool refused;
   if (sj_load_make(&api, f->kernel.arch, &f->kernel.plan, "swa_decode", "\177ELF", &refused, &f->kernel.loaded)
       != SWA_JIT_OK) {
     return -1;
   }
-  f->args = (swa_jit_decode_args)SWA_JIT_DECODE_ARGS_INIT;
-  f->args.num_tokens = 5;
-  f->args.num_heads = 40;
-  f->args.block_size = 64;
-  f->args.num_blocks = 10;
-  f->args.q = address(0x10000010);
-  f->args.kv = address(0x20000020);
-  f->args.inv_scale = address(0x30000004);
-  f->args.indices = address(0x40000004);
-  f->args.lens = address(0x50000004);
-  f->args.out = address(0x60000030);
-  f->args.lse = address(0x70000004);
-  f->args.scale = 0.25f;
   cuda->set_current(0);
   return 0;
 }
@@ -123,6 +111,7 @@ static void launch_packed_gives_the_driver_exactly_this(void **state)
   assert_int_equal(launch->shared_bytes, 150000);
   assert_ptr_equal(launch->stream, stream);
   assert_false(launch->has_extra);
+  assert_false(launch->is_extended);
   swa_params expected;
   memset(&expected, 0, sizeof expected);
   expected.q = f->args.q;
@@ -136,6 +125,7 @@ static void launch_packed_gives_the_driver_exactly_this(void **state)
   expected.q_head_stride = 512;
   expected.window.pool.block_stride_bytes = 64 * 512;
   expected.window.pool.slot_stride_bytes = 512;
+  expected.window.pool.kv_head_stride_bytes = 512;
   expected.window.indices_token_stride = 128;
   expected.out_token_stride = 40 * 512;
   expected.out_head_stride = 512;
@@ -151,35 +141,6 @@ static void launch_packed_gives_the_driver_exactly_this(void **state)
   expected.window.num_slots = 640;
   expected.scale = 0.25f;
   assert_memory_equal(launch->params, &expected, sizeof expected);
-}
-
-static void launch_with_strides_passes_each_on(void **state)
-{
-  fixture *f = *state;
-  f->args.q_token_stride = 40 * 1024;
-  f->args.q_head_stride = 520;
-  f->args.block_stride_bytes = 64 * 528 + 16;
-  f->args.slot_stride_bytes = 528;
-  f->args.indices_token_stride = 131;
-  f->args.out_token_stride = 40 * 2048;
-  f->args.out_head_stride = 528;
-  f->args.lse_token_stride = 41;
-  swa_params params = assert_launched(f);
-  assert_int_equal(params.q_token_stride, 40 * 1024);
-  assert_int_equal(params.q_head_stride, 520);
-  assert_int_equal(params.window.pool.block_stride_bytes, 64 * 528 + 16);
-  assert_int_equal(params.window.pool.slot_stride_bytes, 528);
-  assert_int_equal(params.window.indices_token_stride, 131);
-  assert_int_equal(params.out_token_stride, 40 * 2048);
-  assert_int_equal(params.out_head_stride, 528);
-  assert_int_equal(params.lse_token_stride, 41);
-}
-
-static void launch_with_padded_slots_packs_the_blocks_by_them(void **state)
-{
-  fixture *f = *state;
-  f->args.slot_stride_bytes = 640;
-  assert_int_equal(assert_launched(f).window.pool.block_stride_bytes, 64 * 640);
 }
 
 static void launch_of_most_tokens_and_heads_fits_the_grid(void **state)
@@ -200,6 +161,35 @@ static void launch_of_fewer_heads_than_a_group_has_one_group(void **state)
   assert_int_equal(cuda->get_launch(0)->grid[1], 1);
 }
 
+/* Each KV head's query heads have groups of their own. */
+static void launch_of_many_kv_heads_has_the_groups_of_each(void **state)
+{
+  fixture *f = *state;
+  configure(f, "kv_format=bf16 head_dim=64 sinks=1");
+  f->args.num_heads = 96;
+  f->args.num_kv_heads = 4;
+  const swa_params params = assert_launched(f);
+  assert_int_equal(params.kv_head_groups, 2); /* 24 heads in groups of 16 */
+  assert_int_equal(cuda->get_launch(0)->grid[1], 8);
+}
+
+static void launch_of_two_scopes_gives_the_driver_both(void **state)
+{
+  fixture *f = *state;
+  configure(f, "kv_format=footer_584 extra_size=512 extra_format=footer_584 sinks=1");
+  const swa_params params = assert_launched(f);
+  assert_ptr_equal(params.window.pool.kv, f->args.kv);
+  assert_ptr_equal(params.extra.pool.kv, f->args.extra_kv);
+  assert_ptr_equal(params.sinks, f->args.sinks);
+}
+
+static void launch_with_wrong_arguments_does_not_reach_the_driver(void **state)
+{
+  fixture *f = *state;
+  f->args.out = launch_args_address(8);
+  assert_refused(f, SWA_JIT_INVALID, "out is 0x8", "multiple of 16 bytes");
+}
+
 static void launch_of_no_tokens_is_a_success_without_a_launch(void **state)
 {
   fixture *f = *state;
@@ -207,263 +197,6 @@ static void launch_of_no_tokens_is_a_success_without_a_launch(void **state)
   f->args = (swa_jit_decode_args)SWA_JIT_DECODE_ARGS_INIT;
   assert_int_equal(sj_launch_decode(&f->kernel, &f->args, NULL), SWA_JIT_OK);
   assert_int_equal(cuda->num_calls(NULL), calls);
-}
-
-static void launch_without_blocks_needs_no_pool(void **state)
-{
-  fixture *f = *state;
-  f->args.num_blocks = 0;
-  f->args.kv = NULL;
-  f->args.inv_scale = NULL;
-  swa_params params = assert_launched(f);
-  assert_int_equal(params.window.num_slots, 0);
-  assert_null(params.window.pool.kv);
-  f->args.num_blocks = 1;
-  assert_refused(f, SWA_JIT_INVALID, "kv is NULL", "device address");
-}
-
-static void launch_with_most_slots_passes_their_number(void **state)
-{
-  fixture *f = *state;
-  f->args.block_size = INT32_MAX;
-  f->args.num_blocks = 1;
-  assert_int_equal(assert_launched(f).window.num_slots, INT32_MAX);
-  f->args.block_size = 1;
-  f->args.num_blocks = INT32_MAX;
-  assert_int_equal(assert_launched(f).window.num_slots, INT32_MAX);
-}
-
-static void launch_with_any_scale_passes_its_bits(void **state)
-{
-  fixture *f = *state;
-  const float scales[] = {0.0f, -0.0f, -3.5f, INFINITY, NAN, 1e-45f};
-  for (size_t i = 0; i < sizeof scales / sizeof scales[0]; ++i) {
-    f->args.scale = scales[i];
-    swa_params params = assert_launched(f);
-    assert_memory_equal(&params.scale, &scales[i], sizeof(float));
-  }
-}
-
-static void launch_without_lse_passes_null(void **state)
-{
-  fixture *f = *state;
-  f->args.lse = NULL;
-  f->args.lse_token_stride = 1; /* of a tensor that is not there */
-  assert_null(assert_launched(f).lse);
-  f->kernel.config.lse = 0;
-  assert_null(assert_launched(f).lse);
-}
-
-static void launch_with_lse_of_a_kernel_without_is_unsupported(void **state)
-{
-  fixture *f = *state;
-  f->kernel.config.lse = 0;
-  assert_refused(f, SWA_JIT_UNSUPPORTED, "lse is given", "lse=1");
-}
-
-static void launch_of_heads_outside_tokens_is_legal(void **state)
-{
-  fixture *f = *state;
-  f->args.q_token_stride = 512;
-  f->args.q_head_stride = 5 * 512;
-  f->args.out_token_stride = 512;
-  f->args.out_head_stride = 5 * 512;
-  assert_int_equal(assert_launched(f).out_head_stride, 5 * 512);
-  f->args.out_head_stride -= 8;
-  assert_refused(f, SWA_JIT_INVALID, "out rows overlap", "2560 or more");
-}
-
-static void launch_with_overlapping_out_rows_is_refused(void **state)
-{
-  fixture *f = *state;
-  f->args.out_token_stride = 40 * 512 - 8;
-  assert_refused(f, SWA_JIT_INVALID, "out rows overlap", "out_token_stride must be 20480 or more");
-  f->args.out_token_stride = 39 * 1024 + 512; /* the least for heads this far apart */
-  f->args.out_head_stride = 1024;
-  assert_launched(f);
-  f->args.out_token_stride -= 8;
-  assert_refused(f, SWA_JIT_INVALID, "out rows overlap", "out_token_stride must be 40448 or more");
-}
-
-static void launch_with_overlapping_q_and_index_rows_is_legal(void **state)
-{
-  fixture *f = *state;
-  f->args.q_token_stride = 8;
-  f->args.indices_token_stride = 1;
-  assert_int_equal(assert_launched(f).window.indices_token_stride, 1);
-}
-
-/* A stride over an extent of 1 leads nowhere. */
-static void launch_with_one_of_each_ignores_what_the_strides_say(void **state)
-{
-  fixture *f = *state;
-  f->args.num_tokens = 1;
-  f->args.num_heads = 1;
-  f->args.num_blocks = 1;
-  f->args.block_size = 1;
-  f->args.q_token_stride = f->args.q_head_stride = -8;
-  f->args.out_token_stride = f->args.out_head_stride = INT64_MIN;
-  f->args.block_stride_bytes = f->args.slot_stride_bytes = 16;
-  f->args.indices_token_stride = -1;
-  f->args.lse_token_stride = -1;
-  assert_int_equal(assert_launched(f).num_heads, 1);
-  f->args.out_head_stride = 4;
-  assert_refused(f, SWA_JIT_INVALID, "out_head_stride is 4", "multiple of 8");
-}
-
-static void launch_with_a_null_or_misaligned_pointer_is_refused(void **state)
-{
-  static const struct {
-    const char *name;
-    size_t offset;
-    unsigned alignment;
-    bool may_be_null;
-  } pointers[] = {
-      {"q", offsetof(swa_jit_decode_args, q), 16, false},
-      {"kv", offsetof(swa_jit_decode_args, kv), 16, false},
-      {"inv_scale", offsetof(swa_jit_decode_args, inv_scale), 4, false},
-      {"indices", offsetof(swa_jit_decode_args, indices), 4, false},
-      {"lens", offsetof(swa_jit_decode_args, lens), 4, false},
-      {"out", offsetof(swa_jit_decode_args, out), 16, false},
-      {"lse", offsetof(swa_jit_decode_args, lse), 4, true},
-  };
-  fixture *f = *state;
-  const swa_jit_decode_args right = f->args;
-  for (size_t i = 0; i < sizeof pointers / sizeof pointers[0]; ++i) {
-    char expected[64];
-    char limit[64];
-    void *wrong = NULL;
-    memcpy((char *)&f->args + pointers[i].offset, &wrong, sizeof wrong);
-    if (!pointers[i].may_be_null) {
-      snprintf(expected, sizeof expected, "%s is NULL", pointers[i].name);
-      assert_refused(f, SWA_JIT_INVALID, expected, "device address");
-    }
-    snprintf(limit, sizeof limit, "multiple of %u bytes", pointers[i].alignment);
-    for (unsigned off = 1; off < pointers[i].alignment; off *= 2) {
-      wrong = address(0x1000 + off);
-      memcpy((char *)&f->args + pointers[i].offset, &wrong, sizeof wrong);
-      snprintf(expected, sizeof expected, "%s is 0x10", pointers[i].name);
-      assert_refused(f, SWA_JIT_INVALID, expected, limit);
-    }
-    f->args = right;
-  }
-  assert_launched(f);
-}
-
-static void launch_with_wide_integers_and_narrow_scales_checks_their_alignment(void **state)
-{
-  fixture *f = *state;
-  f->kernel.config.index_type = SWA_JIT_INT64;
-  assert_refused(f, SWA_JIT_INVALID, "indices is 0x40000004", "multiple of 8 bytes");
-  f->args.indices = address(0x40000008);
-  f->kernel.config.lens_type = SWA_JIT_INT64;
-  assert_refused(f, SWA_JIT_INVALID, "lens is 0x50000004", "multiple of 8 bytes");
-  f->args.lens = address(0x50000008);
-  f->kernel.config.scale_type = SWA_JIT_BFLOAT16;
-  f->args.inv_scale = address(0x30000002);
-  assert_launched(f);
-  f->args.inv_scale = address(0x30000001);
-  assert_refused(f, SWA_JIT_INVALID, "inv_scale is 0x30000001", "multiple of 2 bytes");
-}
-
-typedef struct stride_case {
-  const char *name;
-  size_t offset;
-  int64_t wrong;
-  const char *limit;
-} stride_case;
-
-#define STRIDE(field, wrong, limit)                                                                                    \
-  {                                                                                                                    \
-#field, offsetof(swa_jit_decode_args, field), wrong, limit                                                         \
-  }
-
-static void launch_with_a_wrong_stride_names_it_and_its_limit(void **state)
-{
-  static const stride_case cases[] = {
-      STRIDE(q_token_stride, 20484, "multiple of 8"),
-      STRIDE(q_token_stride, -8, "the least is 8"),
-      STRIDE(q_head_stride, 516, "multiple of 8"),
-      STRIDE(q_head_stride, 504, "the least is 512"),
-      STRIDE(q_head_stride, -512, "the least is 512"),
-      STRIDE(block_stride_bytes, 32776, "multiple of 16"),
-      STRIDE(block_stride_bytes, 32752, "the least is 32768"),
-      STRIDE(slot_stride_bytes, 520, "multiple of 16"),
-      STRIDE(slot_stride_bytes, 496, "the least is 512"),
-      STRIDE(slot_stride_bytes, -512, "the least is 512"),
-      STRIDE(indices_token_stride, -1, "the least is 1"),
-      STRIDE(out_token_stride, 20484, "multiple of 8"),
-      STRIDE(out_token_stride, 504, "the least is 512"),
-      STRIDE(out_head_stride, 516, "multiple of 8"),
-      STRIDE(out_head_stride, 504, "the least is 512"),
-      STRIDE(lse_token_stride, 39, "the least is 40"),
-      STRIDE(q_token_stride, INT64_MAX - 7, "past 2^63 - 1 bytes"),
-      STRIDE(q_token_stride, INT64_MAX / 8 - 7, "past 2^63 - 1 bytes"), /* only as bytes, not as elements */
-      STRIDE(q_head_stride, INT64_MAX / 64 / 8 * 8, "past 2^63 - 1 bytes"),
-      STRIDE(block_stride_bytes, INT64_MAX - 15, "past 2^63 - 1 bytes"),
-      STRIDE(slot_stride_bytes, INT64_MAX - 15, "past 2^63 - 1 bytes"),
-      STRIDE(indices_token_stride, INT64_MAX, "past 2^63 - 1 bytes"),
-      STRIDE(out_token_stride, INT64_MAX - 7, "past 2^63 - 1 bytes"),
-      STRIDE(out_head_stride, INT64_MAX / 64 / 8 * 8, "past 2^63 - 1 bytes"),
-      STRIDE(lse_token_stride, INT64_MAX, "past 2^63 - 1 bytes"),
-  };
-  fixture *f = *state;
-  const swa_jit_decode_args right = f->args;
-  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-    char expected[96];
-    memcpy((char *)&f->args + cases[i].offset, &cases[i].wrong, sizeof cases[i].wrong);
-    snprintf(expected, sizeof expected, "%s ", cases[i].name);
-    assert_refused(f, SWA_JIT_INVALID, expected, cases[i].limit);
-    f->args = right;
-  }
-}
-
-/* The last row of a block ends it: nothing behind it need be there. */
-static void launch_with_the_tightest_block_stride_is_legal(void **state)
-{
-  fixture *f = *state;
-  f->args.slot_stride_bytes = 1024;
-  f->args.block_stride_bytes = 63 * 1024 + 512;
-  assert_launched(f);
-  f->args.block_stride_bytes -= 16;
-  assert_refused(f, SWA_JIT_INVALID, "block_stride_bytes is 65008", "the least is 65024");
-}
-
-/* Two rows, the second of which would just end past the last byte that an address can reach. */
-static void launch_with_a_row_across_the_last_address_is_refused(void **state)
-{
-  fixture *f = *state;
-  f->args.block_size = 1;
-  f->args.num_blocks = 2;
-  f->args.block_stride_bytes = INT64_MAX - 15;
-  assert_refused(f, SWA_JIT_INVALID, "block_stride_bytes 9223372036854775792", "past 2^63 - 1 bytes");
-  f->args.block_stride_bytes = INT64_MAX - 15 - 512;
-  assert_launched(f);
-  f->args.block_stride_bytes = 0;
-  f->args.block_size = 2;
-  f->args.slot_stride_bytes = INT64_MAX / 2 + 1; /* a packed block stride would be 2^63 */
-  assert_refused(f, SWA_JIT_INVALID, "block_stride_bytes 9223372036854775792", "past 2^63 - 1 bytes");
-}
-
-static void launch_with_a_wrong_count_names_it_and_its_limit(void **state)
-{
-  fixture *f = *state;
-  const swa_jit_decode_args right = f->args;
-  f->args.num_tokens = (uint32_t)INT32_MAX + 1;
-  assert_refused(f, SWA_JIT_INVALID, "num_tokens is 2147483648", "2^31 - 1");
-  f->args = right;
-  f->args.num_heads = 0;
-  assert_refused(f, SWA_JIT_INVALID, "num_heads is 0", "1 to 1048560");
-  f->args.num_heads = 65535 * 16 + 1;
-  assert_refused(f, SWA_JIT_INVALID, "num_heads is 1048561", "1 to 1048560");
-  f->args = right;
-  f->args.block_size = 0;
-  assert_refused(f, SWA_JIT_INVALID, "block_size is 0", "1 slot");
-  f->args.block_size = 2;
-  f->args.num_blocks = 1u << 30;
-  assert_refused(f, SWA_JIT_INVALID, "num_blocks 1073741824 times block_size 2", "2^31 - 1");
-  f->args.num_blocks = UINT64_MAX;
-  assert_refused(f, SWA_JIT_INVALID, "num_blocks 18446744073709551615", "2^31 - 1");
 }
 
 static void launch_with_a_wrong_struct_is_refused_before_anything_else(void **state)
@@ -547,6 +280,56 @@ static void launch_refused_with_each_later_call_failing_still_reports(void **sta
   assert_launched(f);
 }
 
+/* ---- programmatic dependent launch ------------------------------------------------------------------------------ */
+
+/* The same launch, told by the other call. */
+static void launch_dependent_has_the_attribute_and_all_else_alike(void **state)
+{
+  fixture *f = *state;
+  void *stream = cuda->get_stream(0);
+  assert_int_equal(sj_launch_decode(&f->kernel, &f->args, stream), SWA_JIT_OK);
+  f->args.flags = SWA_JIT_DECODE_DEPENDENT;
+  unsigned calls = cuda->num_calls(NULL);
+  assert_int_equal(sj_launch_decode(&f->kernel, &f->args, stream), SWA_JIT_OK);
+  assert_int_equal(cuda->num_calls(NULL), calls + 1);
+  assert_string_equal(cuda->get_call(calls), "cuLaunchKernelEx");
+  recorded_launch plain = *cuda->get_launch(0);
+  const recorded_launch *launch = cuda->get_launch(1);
+  assert_true(launch->is_extended);
+  assert_true(launch->is_dependent);
+  plain.is_extended = plain.is_dependent = true;
+  assert_memory_equal(launch, &plain, sizeof plain);
+}
+
+static void launch_dependent_before_sm_90a_is_a_plain_one(void **state)
+{
+  fixture *f = *state;
+  static const uint32_t plain[] = {SWA_JIT_ARCH_SM_80, SWA_JIT_ARCH_SM_89};
+  static const uint32_t dependent[] = {SWA_JIT_ARCH_SM_90A, SWA_JIT_ARCH_SM_100A, SWA_JIT_ARCH_SM_120A};
+  f->args.flags = SWA_JIT_DECODE_DEPENDENT;
+  for (size_t i = 0; i < sizeof plain / sizeof plain[0]; ++i) {
+    f->kernel.arch = sj_arch_find(plain[i]);
+    assert_launched(f);
+    assert_false(cuda->get_launch(cuda->num_launches() - 1)->is_extended);
+  }
+  for (size_t i = 0; i < sizeof dependent / sizeof dependent[0]; ++i) {
+    f->kernel.arch = sj_arch_find(dependent[i]);
+    assert_launched(f);
+    assert_true(cuda->get_launch(cuda->num_launches() - 1)->is_dependent);
+  }
+}
+
+static void launch_dependent_that_the_driver_refuses_names_the_call(void **state)
+{
+  fixture *f = *state;
+  f->args.flags = SWA_JIT_DECODE_DEPENDENT;
+  cuda->fail_function("cuLaunchKernelEx", 1, 1);
+  assert_int_equal(sj_launch_decode(&f->kernel, &f->args, NULL), SWA_JIT_CUDA_ERROR);
+  assert_string_equal(sj_message(), "cuLaunchKernelEx failed: CUDA_ERROR_INVALID_VALUE (1, the stand-in's reason)");
+  assert_int_equal(cuda->num_calls("cuLaunchKernel"), 0);
+  assert_launched(f);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -558,32 +341,21 @@ int main(void)
   }
   const struct CMUnitTest tests[] = {
       TEST(launch_packed_gives_the_driver_exactly_this),
-      TEST(launch_with_strides_passes_each_on),
-      TEST(launch_with_padded_slots_packs_the_blocks_by_them),
       TEST(launch_of_most_tokens_and_heads_fits_the_grid),
       TEST(launch_of_fewer_heads_than_a_group_has_one_group),
+      TEST(launch_of_many_kv_heads_has_the_groups_of_each),
+      TEST(launch_of_two_scopes_gives_the_driver_both),
+      TEST(launch_with_wrong_arguments_does_not_reach_the_driver),
       TEST(launch_of_no_tokens_is_a_success_without_a_launch),
-      TEST(launch_without_blocks_needs_no_pool),
-      TEST(launch_with_most_slots_passes_their_number),
-      TEST(launch_with_any_scale_passes_its_bits),
-      TEST(launch_without_lse_passes_null),
-      TEST(launch_with_lse_of_a_kernel_without_is_unsupported),
-      TEST(launch_of_heads_outside_tokens_is_legal),
-      TEST(launch_with_overlapping_out_rows_is_refused),
-      TEST(launch_with_overlapping_q_and_index_rows_is_legal),
-      TEST(launch_with_one_of_each_ignores_what_the_strides_say),
-      TEST(launch_with_a_null_or_misaligned_pointer_is_refused),
-      TEST(launch_with_wide_integers_and_narrow_scales_checks_their_alignment),
-      TEST(launch_with_a_wrong_stride_names_it_and_its_limit),
-      TEST(launch_with_the_tightest_block_stride_is_legal),
-      TEST(launch_with_a_row_across_the_last_address_is_refused),
-      TEST(launch_with_a_wrong_count_names_it_and_its_limit),
       TEST(launch_with_a_wrong_struct_is_refused_before_anything_else),
       TEST(launch_with_a_larger_struct_depends_on_its_tail),
       TEST(launch_on_a_stream_of_another_architecture_names_both),
       TEST(launch_without_a_current_context_says_what_to_do),
       TEST(launch_that_the_driver_refuses_gives_its_reason),
       TEST(launch_refused_with_each_later_call_failing_still_reports),
+      TEST(launch_dependent_has_the_attribute_and_all_else_alike),
+      TEST(launch_dependent_before_sm_90a_is_a_plain_one),
+      TEST(launch_dependent_that_the_driver_refuses_names_the_call),
   };
   return SJ_TEST_RUN(tests);
 }

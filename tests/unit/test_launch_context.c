@@ -6,20 +6,14 @@
 #include "test_main.h"
 
 #include "launch.h"
+#include "launch_args_fixture.h"
 #include "recording_cuda.h"
-#include "swa_params.h"
 
 enum { NUM_DEVICES = 3, NUM_THREADS = 6, NUM_LAUNCHES = 50 };
 
 static const recording_cuda *cuda;
 static sj_cuda_api api;
 static struct swa_jit_kernel kernel;
-
-/* An address that no test may follow. */
-static void *address(uintptr_t value)
-{
-  return (void *)value;
-}
 
 /* Three devices, the kernel loaded in the context of the first, which stays current. */
 static int begin(void **state)
@@ -52,14 +46,17 @@ static int end(void **state)
   return 0;
 }
 
+static swa_jit_status decode_with(swa_jit_stream stream, uint32_t flags)
+{
+  launch_args_fixture right;
+  launch_args_begin(&right, "");
+  right.args.flags = flags;
+  return sj_launch_decode(&kernel, &right.args, stream);
+}
+
 static swa_jit_status decode(swa_jit_stream stream)
 {
-  swa_jit_decode_args args = SWA_JIT_DECODE_ARGS_INIT;
-  args.num_tokens = 1;
-  args.num_heads = 16;
-  args.q = args.indices = args.lens = address(0x1000);
-  args.out = address(0x2000);
-  return sj_launch_decode(&kernel, &args, stream);
+  return decode_with(stream, 0);
 }
 
 static void add_current(void)
@@ -183,6 +180,18 @@ static void launch_refused_for_the_context_is_made_again_by_the_kernel(void **st
   }
 }
 
+static void launch_dependent_takes_the_same_handles(void **state)
+{
+  (void)state;
+  assert_int_equal(decode_with(NULL, SWA_JIT_DECODE_DEPENDENT), SWA_JIT_OK);
+  assert_ptr_equal(cuda->get_launch(0)->function, function_of(0));
+  assert_int_equal(decode_with(cuda->get_stream(1), SWA_JIT_DECODE_DEPENDENT), SWA_JIT_OK);
+  assert_ptr_equal(cuda->get_launch(1)->function, kernel.loaded.kernel);
+  assert_true(cuda->get_launch(1)->is_dependent);
+  assert_int_equal(cuda->num_calls("cuLaunchKernelEx"), 3);
+  assert_int_equal(cuda->num_calls("cuLaunchKernel"), 0);
+}
+
 static void launch_made_again_and_refused_gives_the_second_reason(void **state)
 {
   (void)state;
@@ -263,6 +272,7 @@ int main(void)
       TEST(launch_where_the_driver_has_no_context_id_uses_the_kernel),
       TEST(launch_with_the_context_id_failing_uses_the_kernel),
       TEST(launch_refused_for_the_context_is_made_again_by_the_kernel),
+      TEST(launch_dependent_takes_the_same_handles),
       TEST(launch_made_again_and_refused_gives_the_second_reason),
       TEST(launch_while_a_context_is_added_finds_it_or_uses_the_kernel),
   };

@@ -23,6 +23,7 @@ enum {
   FUNCTION_LOCAL_BYTES = 3,
   FUNCTION_NUM_REGISTERS = 4,
   FUNCTION_MAX_DYNAMIC_SHARED = 8,
+  ATTRIBUTE_STREAM_SERIALIZATION = 6, /* of a launch */
   SHARED_WITHOUT_OPTIN = 48 * 1024
 };
 
@@ -427,29 +428,71 @@ static int check_launch(const pretend_kernel *kernel, const pretend_context *whe
   return is_grid_legal && is_block_legal ? SUCCESS : INVALID_VALUE;
 }
 
+/* Inside a call that began. launch: but for its kernel and device. */
+static int record_launch(int result, recorded_launch *launch, void *function, void **params)
+{
+  const pretend_context *where = launch->stream != NULL ? launch->stream : current();
+  const pretend_kernel *kernel = find_launched(function, where);
+  launch->kernel = kernel;
+  launch->function = function;
+  launch->device = where != NULL ? where->ordinal : -1;
+  if (result == SUCCESS) {
+    result = check_launch(kernel, where, launch);
+  }
+  if (result == SUCCESS) {
+    memcpy(launch->params, params[0], recording.params_bytes);
+    if (recording.num_launches < RECORDING_MAX_LAUNCHES) {
+      recording.launches[recording.num_launches] = *launch;
+    }
+    ++recording.num_launches;
+  }
+  return result;
+}
+
 EXPORT(int, cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
        unsigned block_y, unsigned block_z, unsigned shared_bytes, void *stream, void **params, void **extra)
 {
   int result = begin_ready_call("cuLaunchKernel");
-  const pretend_context *where = stream != NULL ? stream : current();
-  const pretend_kernel *kernel = find_launched(function, where);
-  recorded_launch launch = {.kernel = kernel,
-                            .function = function,
-                            .grid = {grid_x, grid_y, grid_z},
+  recorded_launch launch = {.grid = {grid_x, grid_y, grid_z},
                             .block = {block_x, block_y, block_z},
                             .shared_bytes = shared_bytes,
                             .stream = stream,
-                            .has_extra = extra != NULL,
-                            .device = where != NULL ? where->ordinal : -1};
-  if (result == SUCCESS) {
-    result = check_launch(kernel, where, &launch);
-  }
-  if (result == SUCCESS) {
-    memcpy(launch.params, params[0], recording.params_bytes);
-    if (recording.num_launches < RECORDING_MAX_LAUNCHES) {
-      recording.launches[recording.num_launches] = launch;
-    }
-    ++recording.num_launches;
-  }
-  return end_call(result);
+                            .has_extra = extra != NULL};
+  return end_call(record_launch(result, &launch, function, params));
 }
+
+#if RECORDING_RELEASE >= 11080
+
+/* CUlaunchConfig and CUlaunchAttribute as the vendor's manual lists their fields. */
+typedef struct given_attribute {
+  int id;
+  char padding[4];
+  union {
+    int number;
+    char room[64];
+  } value;
+} given_attribute;
+
+typedef struct given_config {
+  unsigned grid[3], block[3], shared_bytes;
+  void *stream;
+  const given_attribute *attributes;
+  unsigned num_attributes;
+} given_config;
+
+EXPORT(int, cuLaunchKernelEx, const given_config *config, void *function, void **params, void **extra)
+{
+  int result = begin_ready_call("cuLaunchKernelEx");
+  recorded_launch launch = {
+      .shared_bytes = config->shared_bytes, .stream = config->stream, .has_extra = extra != NULL, .is_extended = true};
+  memcpy(launch.grid, config->grid, sizeof launch.grid);
+  memcpy(launch.block, config->block, sizeof launch.block);
+  for (unsigned i = 0; i < config->num_attributes && result == SUCCESS; ++i) {
+    const given_attribute *given = &config->attributes[i];
+    result = given->id == ATTRIBUTE_STREAM_SERIALIZATION ? SUCCESS : INVALID_VALUE;
+    launch.is_dependent = given->value.number != 0;
+  }
+  return end_call(record_launch(result, &launch, function, params));
+}
+
+#endif

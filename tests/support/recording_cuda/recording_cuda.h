@@ -34,7 +34,9 @@ typedef struct recorded_launch {
   unsigned shared_bytes;
   const void *stream;
   bool has_extra;
-  int device; /* the ordinal on which it would have run */
+  bool is_extended;  /* by cuLaunchKernelEx */
+  bool is_dependent; /* its attribute of programmatic stream serialization is set */
+  int device;        /* the ordinal on which it would have run */
   unsigned char params[RECORDING_PARAMS_BYTES];
 } recorded_launch;
 

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arguments -> the kernel's parameter: defaults resolved, every rule of swa_jit.h checked. The hot path: allocates
+ * nothing, takes no lock, makes no system call. */
+#ifndef SJ_LAUNCH_ARGS_H
+#define SJ_LAUNCH_ARGS_H
+
+#include "status.h"
+#include "swa_params.h"
+
+/* config: the kernel's. args: of this library's size or larger, num_tokens >= 1. INVALID; UNSUPPORTED: what the kernel
+ * was compiled without. *params_out is undefined on failure. */
+swa_jit_status sj_launch_args_make(const swa_jit_config *config, const swa_jit_decode_args *args,
+                                   swa_params *params_out);
+
+#endif
