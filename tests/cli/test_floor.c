@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "floor_source.h"
+#include "kernels.h"
 #include "nvrtc.h"
 #include "nvrtc_api.h"
 #include "status.h"
@@ -11,12 +12,20 @@
 
 static char nvrtc_path[512];
 
-static void compile_floor(const char *arch, const char *head_dim, const char *window_size)
+static void compile_floor(const char *arch, uint32_t shared_bytes, const bench_tensors *tensors)
 {
-  const char *const options[] = {arch, head_dim, window_size, "--std=c++17"};
+  char macros[BENCH_NUM_MACROS][BENCH_MACRO_SIZE];
+  const char *options[BENCH_NUM_MACROS + 2];
   char message[2000] = "";
   char *cubin = NULL;
-  if (!bench_nvrtc_compile(nvrtc_path, bench_floor_source, "floor.cu", options, 4, &cubin, message, sizeof message)) {
+  bench_kernels_macros(tensors, shared_bytes, macros);
+  for (int i = 0; i < BENCH_NUM_MACROS; i++) {
+    options[i] = macros[i];
+  }
+  options[BENCH_NUM_MACROS] = arch;
+  options[BENCH_NUM_MACROS + 1] = "--std=c++17";
+  if (!bench_nvrtc_compile(nvrtc_path, bench_floor_source, "floor.cu", options, BENCH_NUM_MACROS + 2, &cubin, message,
+                           sizeof message)) {
     fail_msg("%s: %s", arch, message);
   }
   assert_memory_equal(cubin, "\177ELF", 4);
@@ -25,10 +34,34 @@ static void compile_floor(const char *arch, const char *head_dim, const char *wi
 
 static void floor_compiles_for_each_architecture(void **state)
 {
+  const bench_tensors narrow = {
+      .head_dim = 64, .out_dim = 64, .window_size = 1, .k = bench_pool_plan(SWA_JIT_KV_E4M3, 64, 1, 1, 100, 0)};
+  const bench_tensors usual = {.head_dim = 512,
+                               .out_dim = 512,
+                               .window_size = 128,
+                               .k = bench_pool_plan(SWA_JIT_KV_E4M3_SLOT, 512, 1, 64, 1024, 0)};
   (void)state;
-  compile_floor("--gpu-architecture=sm_80", "-DHEAD_DIM=64", "-DWINDOW_SIZE=1");
-  compile_floor("--gpu-architecture=sm_90a", "-DHEAD_DIM=512", "-DWINDOW_SIZE=128");
-  compile_floor("--gpu-architecture=sm_100a", "-DHEAD_DIM=96", "-DWINDOW_SIZE=129");
+  compile_floor("--gpu-architecture=sm_80", 166912, &narrow);
+  compile_floor("--gpu-architecture=sm_90a", 232448, &usual);
+  compile_floor("--gpu-architecture=sm_120a", 101376, &usual);
+}
+
+static void floor_compiles_for_every_form_of_problem(void **state)
+{
+  const bench_tensors own_v = {.head_dim = 192,
+                               .out_dim = 128,
+                               .window_size = 129,
+                               .k = bench_pool_plan(SWA_JIT_KV_BF16, 192, 8, 16, 1024, 0),
+                               .v = bench_pool_plan(SWA_JIT_KV_BF16, 128, 8, 16, 1024, 0)};
+  const bench_tensors footers = {.head_dim = 512,
+                                 .out_dim = 512,
+                                 .window_size = 128,
+                                 .extra_size = 1024,
+                                 .k = bench_pool_plan(SWA_JIT_KV_FOOTER_584, 512, 1, 64, 1024, 0),
+                                 .extra = bench_pool_plan(SWA_JIT_KV_FOOTER_528, 512, 1, 2, 1024, 0)};
+  (void)state;
+  compile_floor("--gpu-architecture=sm_90a", 232448, &own_v);
+  compile_floor("--gpu-architecture=sm_100a", 232448, &footers);
 }
 
 static void floor_with_an_error_tells_the_compilers_lines(void **state)
@@ -47,6 +80,7 @@ int main(void)
 {
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test(floor_compiles_for_each_architecture),
+      cmocka_unit_test(floor_compiles_for_every_form_of_problem),
       cmocka_unit_test(floor_with_an_error_tells_the_compilers_lines),
   };
   static sj_nvrtc_api api;

@@ -79,6 +79,18 @@ class MakePickTable(unittest.TestCase):
                          ["{SWA_JIT_ARCH_SM_90A, 132, SJ_PICK_NO_LIMIT, 16, 64},"])
         self.refuse("no measurement of num_heads 128", line(1, 16, 64, 5, num_heads=64))
 
+    def test_other_forms_do_not_count(self):
+        header = HEADER.strip() + ",kv_format,num_kv_heads,head_dim_v,sinks,soft_cap,extra_size\n"
+        lines = [line(1, 16, 64, 5).strip() + ",e4m3_slot,1,0,0,0,0\n",
+                 line(1, 32, 64, 4).strip() + ",footer_584,1,0,0,0,0\n",
+                 line(1, 64, 64, 3).strip() + ",footer_584,1,0,0,0,512\n",
+                 line(1, 128, 64, 2).strip() + ",e4m3_slot,1,0,1,0,0\n"]
+        self.assertIn("SJ_PICK_NO_LIMIT, 16, 64}", self.run_tool(*lines, header=header).stdout)
+        footer = self.run_tool(*lines, header=header, arguments=("--kv-format", "footer_584"))
+        self.assertIn("SJ_PICK_NO_LIMIT, 32, 64}", footer.stdout)
+        self.refuse("no measurement of num_heads 128, head_dim 512, window_size 128, bf16", *lines, header=header,
+                    arguments=("--kv-format", "bf16"))
+
     def test_architecture_measured_most_comes_first(self):
         self.assertEqual(self.rows(line(1, 16, 16, 5, arch="sm_80", device="A100", num_sms=108),
                                    line(1, 16, 64, 5), line(2, 16, 64, 5)),

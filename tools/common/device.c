@@ -19,6 +19,7 @@ enum { /* the vendor's numbers, cuda.h of CUDA 13.0 */
        CU_DEVICE_L2_BYTES = 38,
        CU_DEVICE_MAJOR = 75,
        CU_DEVICE_MINOR = 76,
+       CU_DEVICE_SHARED_OPTIN = 97,
        CU_FUNCTION_MAX_DYNAMIC_SHARED = 8,
        CU_STREAM_NON_BLOCKING = 1,
        CU_CAPTURE_THREAD_LOCAL = 1
@@ -193,7 +194,8 @@ static bool describe(sj_device *device)
   } wanted[] = {{CU_DEVICE_SM_COUNT, &device->num_sms},
                 {CU_DEVICE_L2_BYTES, &device->l2_bytes},
                 {CU_DEVICE_MAJOR, &device->major},
-                {CU_DEVICE_MINOR, &device->minor}};
+                {CU_DEVICE_MINOR, &device->minor},
+                {CU_DEVICE_SHARED_OPTIN, &device->shared_bytes}};
   for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
     if (!check(device, api->device_get_attribute(wanted[i].value, wanted[i].attribute, handle),
                "cuDeviceGetAttribute")) {

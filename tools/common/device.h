@@ -34,6 +34,7 @@ typedef struct sj_device {
   int major, minor; /* compute capability */
   int num_sms;
   int l2_bytes;
+  int shared_bytes; /* most of a CTA */
   size_t memory_bytes;
   int driver_version; /* 13000: serves CUDA 13.0 */
   char message[512];

@@ -12,8 +12,8 @@ typedef struct bench_host {
   double ns_find;   /* swa_jit_kernel_get of a held kernel */
 } bench_host;
 
-/* kernel: a held one. False: message says why. */
+/* Of one token with num_heads heads. kernel: a held one. False: message says why. */
 bool bench_host_measure(sj_device *device, swa_jit_lib *lib, const bench_kernel *kernel, const bench_tensors *tensors,
-                        bool quick, bench_host *host_out, char *message, size_t message_size);
+                        uint32_t num_heads, bool quick, bench_host *host_out, char *message, size_t message_size);
 
 #endif

@@ -56,17 +56,17 @@ static bool measure(bench_sweep *sweep, swa_jit_lib *lib, const bench_kernels *o
     return show(sweep, NULL);
   }
   const bench_kernel *kernel = bench_sweep_best(sweep, &sweep->points[0], 0, &us);
-  if (!bench_host_measure(sweep->device, lib, kernel, tensors, sweep->options->quick, &host, message, sizeof message)) {
+  if (!bench_host_measure(sweep->device, lib, kernel, tensors, sweep->points[0].step.num_heads, sweep->options->quick,
+                          &host, message, sizeof message)) {
     return refuse("measuring the host", message);
   }
   return show(sweep, &host);
 }
 
-static bool run_with_tensors(bench_sweep *sweep, swa_jit_lib *lib, const bench_kernels *own)
+static bool run_with_tensors(bench_sweep *sweep, swa_jit_lib *lib, const bench_kernels *own, bench_tensors tensors)
 {
-  bench_tensors tensors;
   bench_timing timing;
-  if (!bench_tensors_make(sweep->device, sweep->options, &tensors)) {
+  if (!bench_tensors_make(sweep->device, &tensors)) {
     return refuse("filling the tensors", sweep->device->message);
   }
   bool done = bench_timing_open(sweep->device, (unsigned)sweep->options->replays, &timing)
@@ -82,18 +82,18 @@ static bool run(sj_device *device, const bench_options *options)
   swa_jit_lib *lib = NULL;
   bench_sweep sweep = {0};
   bench_kernels own = {0};
+  bench_tensors tensors; /* shapes only */
   uint32_t arch = 0;
+  bench_tensors_plan(options, &tensors);
   bool done = open_library(options, &lib, &arch);
   if (done) {
     done = bench_sweep_prepare(device, lib, arch, options, &sweep);
     bench_print_missing(&sweep);
   }
-  if (done
-      && !bench_kernels_load(device, options->nvrtc, sweep.arch, (uint32_t)options->head_dim,
-                             (uint32_t)options->window_size, &own)) {
+  if (done && !bench_kernels_load(device, options->nvrtc, sweep.arch, &tensors, &own)) {
     done = refuse("the floor", own.message);
   }
-  done = done && run_with_tensors(&sweep, lib, &own);
+  done = done && run_with_tensors(&sweep, lib, &own, tensors);
   bench_kernels_unload(device, &own);
   bench_sweep_finish(&sweep);
   swa_jit_close(&lib);

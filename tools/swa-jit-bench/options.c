@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "options.h"
 
+#include <float.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 typedef struct raw_options {
   bench_options options;
   const char *tokens;
+  const char *num_heads;
   const char *head_groups;
   const char *kv_tiles;
 } raw_options;
@@ -21,16 +23,34 @@ static const sj_cli_option option_table[] = {
     {.kind = SJ_CLI_HEADING, .help = "Problem"},
     {SJ_CLI_LIST, "tokens", "LIST", offsetof(raw_options, tokens), 0, 0,
      "numbers of tokens, 1 to 65535 each (default 1,8,16,32,64,128,256,512,1024,4096; --quick: 1,16,64,256,1024)"},
-    {SJ_CLI_NUMBER, "num-heads", "N", OF(num_heads), 1, 1024, "query heads (default 128)"},
+    {SJ_CLI_LIST, "num-heads", "LIST", offsetof(raw_options, num_heads), 0, 0,
+     "numbers of query heads, 1 to 1024 each (default 128)"},
+    {SJ_CLI_NUMBER, "num-kv-heads", "N", OF(num_kv_heads), 1, 1024,
+     "KV heads, of which each serves as many query heads (default 1)"},
     {SJ_CLI_NUMBER, "head-dim", "N", OF(head_dim), 64, 512,
      "elements of a row: 64, 96, 128, 192, 256, 512 (default 512)"},
+    {SJ_CLI_NUMBER, "head-dim-v", "N", OF(head_dim_v), 0, 512,
+     "elements of a row of V's own pool, a value that --head-dim takes; 0: V is K's row (default 0)"},
+    {SJ_CLI_TEXT, "kv-format", "NAME", OF(kv_format), 0, 0,
+     "how a KV row is stored: e4m3_slot, e4m3, bf16, footer_584, footer_528 (default e4m3_slot)"},
     {SJ_CLI_NUMBER, "window-size", "N", OF(window_size), 1, 8192,
-     "positions that each token attends to (default 128); the floor's rows must fit into shared memory"},
-    {SJ_CLI_NUMBER, "num-slots", "N", OF(num_slots), 1, INT32_MAX, "slots of the KV pool (default 1048576)"},
+     "positions that each token attends to in the window (default 128)"},
+    {SJ_CLI_NUMBER, "block-size", "N", OF(block_size), 1, 4096, "slots of a block of the window's pools (default 64)"},
+    {SJ_CLI_NUMBER, "extra-size", "N", OF(extra_size), 0, 8192,
+     "positions that each token attends to in the extra scope; 0: no such scope (default 0)"},
+    {SJ_CLI_TEXT, "extra-format", "NAME", OF(extra_format), 0, 0,
+     "how a row of the extra scope is stored (default: as --kv-format says)"},
+    {SJ_CLI_NUMBER, "extra-block-size", "N", OF(extra_block_size), 1, 4096,
+     "slots of a block of the extra scope's pool (default 64)"},
+    {SJ_CLI_NUMBER, "num-slots", "N", OF(num_slots), 1, INT32_MAX,
+     "slots of each pool, less what makes no whole block (default: the least power of two that makes 400 MB)"},
+    {SJ_CLI_NUMBER, "sinks", "0|1", OF(sinks), 0, 1, "1: every head has a sink (default 0)"},
+    {SJ_CLI_REAL, "soft-cap", "CAP", OF(soft_cap), 0, 0, "cap scores at CAP; 0: no cap (default 0)"},
     {SJ_CLI_SWITCH, "lse", NULL, OF(lse), 0, 0, "let the kernels write LSE, which the floor does not"},
     {.kind = SJ_CLI_HEADING, .help = "Kernels, every combination"},
     {SJ_CLI_LIST, "head-group", "LIST", offsetof(raw_options, head_groups), 0, 0,
-     "query heads per CTA: 8, 16, 32, 64, 128 (default 16,32,64,128)"},
+     "query heads per CTA: 8, 16, 32, 64, 128 (default 16,32,64,128, and 8 where a KV head has 16 query heads or "
+     "fewer); of those that hold all query heads of a KV head only the least is measured"},
     {SJ_CLI_LIST, "kv-tile", "LIST", offsetof(raw_options, kv_tiles), 0, 0,
      "KV rows per pipeline stage: 16, 32, 64, 128 (default 16,32,64; --quick: 16,32)"},
     {SJ_CLI_TEXT, "cache-dir", "DIR", OF(cache_dir), 0, 0,
@@ -58,10 +78,14 @@ static const sj_cli_exit exits[] = {
 
 static const char *const description[] = {
     "Measures decode kernels on this machine's device, and in the same run what bounds them: a copy of as many bytes, "
-    "and the floor, a kernel that makes the same loads and stores with no arithmetic, with the best of 16, 32, 64 and "
-    "128 heads per CTA. A ratio of the two compares between devices; microseconds do not.",
+    "and the floor, a kernel that makes the same loads and stores with no arithmetic, with the best number of heads "
+    "per "
+    "CTA and, where a token attends to more than 256 positions, of CTAs that share them. A ratio of the two compares "
+    "between devices; microseconds do not.",
     "Each case is captured into a CUDA graph of many launches and replayed. The launches rotate over about 400 MB of "
-    "q, out and indices, and the KV pool is larger than the L2 cache; slots are random and every window is full.",
+    "q, out and indices, and each KV pool is larger than the L2 cache; slots are random, and window and extra scope "
+    "are "
+    "full.",
     NULL,
 };
 
@@ -69,6 +93,8 @@ static const char *const examples[] = {
     "swa-jit-bench --quick",
     "swa-jit-bench --csv decode.csv --json decode.json --svg decode.svg --host",
     "swa-jit-bench --tokens 256 --head-group 64,128 --every",
+    "swa-jit-bench --kv-format footer_584 --sinks 1 --num-heads 64,128 --extra-size 512 --csv extra.csv",
+    "swa-jit-bench --kv-format bf16 --head-dim 64 --head-dim-v 64 --num-heads 64 --num-kv-heads 8 --sinks 1",
     NULL,
 };
 
@@ -102,27 +128,117 @@ static sj_cli_outcome read_list(const char *name, const char *text, uint32_t mos
   return SJ_CLI_RUN;
 }
 
+/* Of each list the value, else the usual one. */
+static sj_cli_outcome read_lists(const raw_options *raw, bench_options *options)
+{
+  bool quick = options->quick;
+  const char *usual_tokens = quick ? "1,16,64,256,1024" : "1,8,16,32,64,128,256,512,1024,4096";
+  sj_cli_outcome outcome =
+      read_list("tokens", raw->tokens != NULL ? raw->tokens : usual_tokens, 65535, &options->tokens);
+  if (outcome == SJ_CLI_RUN) {
+    outcome = read_list("num-heads", raw->num_heads != NULL ? raw->num_heads : "128", 1024, &options->num_heads);
+  }
+  const char *usual_groups = "16,32,64,128";
+  for (uint32_t i = 0; i < options->num_heads.count && outcome == SJ_CLI_RUN; i++) {
+    uint32_t num_heads = options->num_heads.values[i];
+    if (num_heads % options->num_kv_heads != 0) {
+      return sj_cli_refuse(&bench_cli, "--num-heads holds %u, and --num-kv-heads is %llu: give a multiple of it",
+                           num_heads, (unsigned long long)options->num_kv_heads);
+    }
+    usual_groups = num_heads / options->num_kv_heads <= 16 ? "8,16,32,64,128" : usual_groups;
+  }
+  if (outcome == SJ_CLI_RUN) {
+    outcome =
+        read_list("head-group", raw->head_groups != NULL ? raw->head_groups : usual_groups, 128, &options->head_groups);
+  }
+  if (outcome == SJ_CLI_RUN) {
+    outcome = read_list("kv-tile",
+                        raw->kv_tiles != NULL ? raw->kv_tiles
+                        : quick               ? "16,32"
+                                              : "16,32,64",
+                        128, &options->kv_tiles);
+  }
+  return outcome;
+}
+
+/* The library knows the names. */
+static sj_cli_outcome read_format(const char *option, const char *name, uint32_t *format_out)
+{
+  char text[64];
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  int length = snprintf(text, sizeof text, "kv_format=%s", name);
+  if ((size_t)length >= sizeof text || strpbrk(name, " \t\r\n") != NULL
+      || swa_jit_config_from_text(text, &config) != SWA_JIT_OK) {
+    return sj_cli_refuse(&bench_cli, "--%s is \"%s\": use e4m3_slot, e4m3, bf16, footer_584 or footer_528", option,
+                         name);
+  }
+  *format_out = config.kv_format;
+  return SJ_CLI_RUN;
+}
+
+static sj_cli_outcome make_config(bench_options *options)
+{
+  swa_jit_config *config = &options->config;
+  swa_jit_config_init(config);
+  config->head_dim = (uint32_t)options->head_dim;
+  config->head_dim_v = (uint32_t)options->head_dim_v;
+  config->window_size = (uint32_t)options->window_size;
+  config->sinks = (uint32_t)options->sinks;
+  config->soft_cap = options->soft_cap > 0.0;
+  config->extra_size = (uint32_t)options->extra_size;
+  sj_cli_outcome outcome = read_format("kv-format", options->kv_format, &config->kv_format);
+  if (outcome == SJ_CLI_RUN && options->extra_format != NULL) {
+    outcome = read_format("extra-format", options->extra_format, &config->extra_format);
+  }
+  if (outcome == SJ_CLI_RUN && swa_jit_config_check(config, NULL) == SWA_JIT_INVALID) {
+    outcome = sj_cli_refuse(&bench_cli, "%s", swa_jit_message());
+  }
+  return outcome;
+}
+
+/* What a launch would refuse. */
+static sj_cli_outcome check_together(const bench_options *options)
+{
+  uint32_t format = options->config.kv_format;
+  if (!(options->soft_cap >= 0.0 && options->soft_cap <= FLT_MAX)) {
+    return sj_cli_refuse(&bench_cli, "--soft-cap is %g: give a number from 0 to %g", options->soft_cap,
+                         (double)FLT_MAX);
+  }
+  if (options->num_kv_heads > 1
+      && (options->extra_size > 0 || format == SWA_JIT_KV_FOOTER_584 || format == SWA_JIT_KV_FOOTER_528)) {
+    return sj_cli_refuse(&bench_cli, "--num-kv-heads is %llu: with %s there is 1 KV head; leave it at 1",
+                         (unsigned long long)options->num_kv_heads,
+                         options->extra_size > 0 ? "an extra scope" : "a footer format");
+  }
+  if (options->svg != NULL && options->num_heads.count > 1) {
+    return sj_cli_refuse(&bench_cli, "--svg draws one number of heads, and --num-heads holds %u: give one",
+                         options->num_heads.count);
+  }
+  return SJ_CLI_RUN;
+}
+
 sj_cli_outcome bench_options_read(int argc, char **argv, bench_options *options_out)
 {
-  raw_options raw = {.options = {.num_heads = 128, .head_dim = 512, .window_size = 128, .num_slots = 1 << 20}};
+  raw_options raw = {.options = {.num_kv_heads = 1,
+                                 .head_dim = 512,
+                                 .window_size = 128,
+                                 .block_size = 64,
+                                 .extra_block_size = 64,
+                                 .kv_format = "e4m3_slot"}};
   sj_cli_outcome outcome = sj_cli_read(&bench_cli, argc, argv, &raw, NULL);
   if (outcome != SJ_CLI_RUN) {
     return outcome;
   }
-  bool quick = raw.options.quick;
-  const char *usual_tokens = quick ? "1,16,64,256,1024" : "1,8,16,32,64,128,256,512,1024,4096";
-  const char *usual_tiles = quick ? "16,32" : "16,32,64";
   *options_out = raw.options;
   if (options_out->replays == 0) {
-    options_out->replays = quick ? 5 : 12;
+    options_out->replays = options_out->quick ? 5 : 12;
   }
-  outcome = read_list("tokens", raw.tokens != NULL ? raw.tokens : usual_tokens, 65535, &options_out->tokens);
+  if (options_out->extra_size > 0 && options_out->extra_format == NULL) {
+    options_out->extra_format = options_out->kv_format;
+  }
+  outcome = read_lists(&raw, options_out);
   if (outcome == SJ_CLI_RUN) {
-    outcome = read_list("head-group", raw.head_groups != NULL ? raw.head_groups : "16,32,64,128", 128,
-                        &options_out->head_groups);
+    outcome = make_config(options_out);
   }
-  if (outcome == SJ_CLI_RUN) {
-    outcome = read_list("kv-tile", raw.kv_tiles != NULL ? raw.kv_tiles : usual_tiles, 128, &options_out->kv_tiles);
-  }
-  return outcome;
+  return outcome == SJ_CLI_RUN ? check_together(options_out) : outcome;
 }

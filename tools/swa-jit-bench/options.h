@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "cli.h"
+#include "swa_jit/swa_jit.h"
 
 enum { BENCH_MOST_VALUES = 64 };
 
@@ -17,13 +18,23 @@ typedef struct bench_list {
 
 typedef struct bench_options {
   bench_list tokens;
+  bench_list num_heads;
   bench_list head_groups;
   bench_list kv_tiles;
-  uint64_t num_heads;
+  swa_jit_config config; /* of every kernel, but for arch, head_group and kv_tile */
+  uint64_t num_kv_heads;
   uint64_t head_dim;
   uint64_t window_size;
-  uint64_t replays; /* of each graph; the median counts */
-  uint64_t num_slots;
+  uint64_t block_size;
+  uint64_t num_slots; /* of each pool; 0: enough that it takes 400 MB */
+  uint64_t head_dim_v;
+  uint64_t sinks;
+  double soft_cap;
+  uint64_t extra_size;
+  uint64_t extra_block_size;
+  const char *kv_format;    /* a name */
+  const char *extra_format; /* a name; NULL: there is no extra scope */
+  uint64_t replays;         /* of each graph; the median counts */
   bool lse;
   bool quick;
   bool host;

@@ -65,7 +65,7 @@ static void find_range(plot *p)
   p->x_high = p->y_high = -INFINITY;
   for (uint32_t i = 0; i < p->sweep->num_points; i++) {
     const bench_point *point = &p->sweep->points[i];
-    widen(point->num_tokens, &p->x_low, &p->x_high);
+    widen(point->step.num_tokens, &p->x_low, &p->x_high);
     widen(point->us_copy, &p->y_low, &p->y_high);
     widen(point->us_floor, &p->y_low, &p->y_high);
     for (uint32_t k = 0; k < p->sweep->num_kernels; k++) {
@@ -126,14 +126,14 @@ static void put_x_axis(plot *p)
 {
   double last = -INFINITY;
   for (uint32_t i = 0; i < p->sweep->num_points; i++) {
-    double x = x_of(p, p->sweep->points[i].num_tokens);
+    double x = x_of(p, p->sweep->points[i].step.num_tokens);
     char label[32];
     put_rule(p, x, TOP, x, BOTTOM);
     if (x - last < 30) { /* labels would touch */
       continue;
     }
     last = x;
-    snprintf(label, sizeof label, "%u", p->sweep->points[i].num_tokens);
+    snprintf(label, sizeof label, "%u", p->sweep->points[i].step.num_tokens);
     put_text(p, x, BOTTOM + 20, "middle", label);
   }
   put_text(p, (LEFT + RIGHT) / 2.0, BOTTOM + 46, "middle", "tokens");
@@ -146,7 +146,7 @@ static void put_line(plot *p, const char *name, const char *style, value_of valu
   for (uint32_t i = 0; i < p->sweep->num_points; i++) {
     double us = value(p->sweep, &p->sweep->points[i], head_group);
     if (us > 0.0) {
-      fprintf(p->file, "%s%.1f,%.1f", begun ? " " : "<polyline points=\"", x_of(p, p->sweep->points[i].num_tokens),
+      fprintf(p->file, "%s%.1f,%.1f", begun ? " " : "<polyline points=\"", x_of(p, p->sweep->points[i].step.num_tokens),
               y_of(p, us));
       begun = true;
     }
@@ -192,9 +192,15 @@ bool bench_plot_write(const bench_sweep *sweep, const char *path)
           "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" "
           "font-size=\"13\">\n<rect width=\"%d\" height=\"%d\" fill=\"#ffffff\"/>\n",
           WIDTH, HEIGHT, WIDTH, HEIGHT);
-  snprintf(title, sizeof title, "%s: %llu head%s, head_dim %llu, window %llu", sweep->device->name,
-           (unsigned long long)sweep->options->num_heads, sj_number_ending(sweep->options->num_heads),
-           (unsigned long long)sweep->options->head_dim, (unsigned long long)sweep->options->window_size);
+  snprintf(title, sizeof title, "%s: %u head%s, head_dim %llu, window %llu, %s", sweep->device->name,
+           sweep->options->num_heads.values[0], sj_number_ending(sweep->options->num_heads.values[0]),
+           (unsigned long long)sweep->options->head_dim, (unsigned long long)sweep->options->window_size,
+           sweep->options->kv_format);
+  if (sweep->options->extra_size != 0) {
+    size_t length = strlen(title);
+    snprintf(title + length, sizeof title - length, ", extra scope %llu",
+             (unsigned long long)sweep->options->extra_size);
+  }
   put_text(&p, LEFT, TOP - 30, "start", title);
   put_y_axis(&p);
   put_x_axis(&p);

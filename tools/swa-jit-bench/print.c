@@ -25,23 +25,43 @@ static double rate(uint64_t bytes, double us)
   return (double)bytes / us * 1e-6;
 }
 
+/* The first column is of several numbers of heads. */
+static void init_table(const bench_sweep *sweep, const sj_column *columns, size_t num_columns, sj_table *table)
+{
+  size_t left_out = sweep->options->num_heads.count > 1 ? 0 : 1;
+  sj_table_init(table, columns + left_out, num_columns - left_out);
+}
+
+static void add_step(const bench_sweep *sweep, bench_step step, sj_table *table)
+{
+  if (sweep->options->num_heads.count > 1) {
+    sj_table_add(table, "%u", step.num_heads);
+  }
+  sj_table_add(table, "%u", step.num_tokens);
+}
+
 static void print_best(const bench_sweep *sweep)
 {
   static const sj_column columns[] = {
-      {"tokens", true},    {"copy us", true}, {"copy TB/s", true}, {"floor us", true}, {"floor group", true},
-      {"decode us", true}, {"group", true},   {"tile", true},      {"TB/s", true},     {"decode / floor", true},
+      {"heads", true},    {"tokens", true},    {"copy us", true},        {"copy TB/s", true},
+      {"floor us", true}, {"floor CTA", true}, {"decode us", true},      {"group", true},
+      {"tile", true},     {"TB/s", true},      {"decode / floor", true},
   };
   sj_table table;
-  sj_table_init(&table, columns, sizeof columns / sizeof columns[0]);
+  init_table(sweep, columns, sizeof columns / sizeof columns[0], &table);
   for (uint32_t i = 0; i < sweep->num_points; i++) {
     const bench_point *point = &sweep->points[i];
     double us = 0.0;
     const bench_kernel *best = bench_sweep_best(sweep, point, 0, &us);
-    sj_table_add(&table, "%u", point->num_tokens);
+    add_step(sweep, point->step, &table);
     sj_table_add(&table, "%.2f", point->us_copy);
     sj_table_add(&table, "%.2f", rate(point->traffic, point->us_copy));
     sj_table_add(&table, "%.2f", point->us_floor);
-    sj_table_add(&table, "%u", point->floor_group);
+    if (point->floor.num_splits > 1) {
+      sj_table_add(&table, "%u / %u", bench_floor_groups[point->floor.group], point->floor.num_splits);
+    } else {
+      sj_table_add(&table, "%u", bench_floor_groups[point->floor.group]);
+    }
     sj_table_add(&table, "%.2f", us);
     sj_table_add(&table, "%u", best->config.head_group);
     sj_table_add(&table, "%u", best->config.kv_tile);
@@ -55,21 +75,20 @@ static void print_best(const bench_sweep *sweep)
 static void print_every(const bench_sweep *sweep)
 {
   static const sj_column columns[] = {
-      {"tokens", true}, {"group", true}, {"tile", true}, {"decode us", true}, {"decode / floor", true},
+      {"heads", true}, {"tokens", true}, {"group", true}, {"tile", true}, {"decode us", true}, {"decode / floor", true},
   };
   sj_table table;
-  sj_table_init(&table, columns, sizeof columns / sizeof columns[0]);
+  init_table(sweep, columns, sizeof columns / sizeof columns[0], &table);
   for (uint32_t i = 0; i < sweep->num_points; i++) {
     for (uint32_t k = 0; k < sweep->num_kernels; k++) {
-      const bench_kernel *kernel = &sweep->kernels[k];
-      if (kernel->state != BENCH_HELD) {
-        continue;
+      double us = sweep->points[i].us_ours[k];
+      if (us > 0.0) {
+        add_step(sweep, sweep->points[i].step, &table);
+        sj_table_add(&table, "%u", sweep->kernels[k].config.head_group);
+        sj_table_add(&table, "%u", sweep->kernels[k].config.kv_tile);
+        sj_table_add(&table, "%.2f", us);
+        sj_table_add(&table, "%.3f", us / sweep->points[i].us_floor);
       }
-      sj_table_add(&table, "%u", sweep->points[i].num_tokens);
-      sj_table_add(&table, "%u", kernel->config.head_group);
-      sj_table_add(&table, "%u", kernel->config.kv_tile);
-      sj_table_add(&table, "%.2f", sweep->points[i].us_ours[k]);
-      sj_table_add(&table, "%.3f", sweep->points[i].us_ours[k] / sweep->points[i].us_floor);
     }
   }
   printf("\n");
@@ -77,15 +96,50 @@ static void print_every(const bench_sweep *sweep)
   sj_table_finish(&table);
 }
 
+/* "128 heads", or "8, 16, 32 heads". */
+static void print_heads(const bench_options *options)
+{
+  const bench_list *heads = &options->num_heads;
+  for (uint32_t i = 0; i < heads->count; i++) {
+    printf("%s%u", i == 0 ? "" : ", ", heads->values[i]);
+  }
+  printf(" head%s", heads->count == 1 ? sj_number_ending(heads->values[0]) : "s");
+  if (options->num_kv_heads > 1) {
+    printf(" over %llu KV heads", (unsigned long long)options->num_kv_heads);
+  }
+}
+
+/* What differs from e4m3_slot's window. */
+static void print_general(const bench_options *options)
+{
+  if (options->head_dim_v != 0) {
+    printf(", head_dim_v %llu", (unsigned long long)options->head_dim_v);
+  }
+  if (options->config.kv_format != SWA_JIT_KV_E4M3_SLOT) {
+    printf(", %s", options->kv_format);
+  }
+  if (options->extra_size != 0) {
+    printf(", extra scope %llu of %s in blocks of %llu", (unsigned long long)options->extra_size, options->extra_format,
+           (unsigned long long)options->extra_block_size);
+  }
+  if (options->sinks != 0) {
+    printf(", sinks");
+  }
+  if (options->soft_cap > 0.0) {
+    printf(", soft cap %g", options->soft_cap);
+  }
+}
+
 void bench_print_tables(const bench_sweep *sweep, const bench_host *host)
 {
   const bench_options *options = sweep->options;
-  printf("%s, %s, %d SM%s, driver %d; %llu head%s, head_dim %llu, window %llu, %llu slot%s; median of %llu replay%s\n",
-         sweep->device->name, sweep->arch, sweep->device->num_sms, sj_number_ending((uint64_t)sweep->device->num_sms),
-         sweep->device->driver_version, (unsigned long long)options->num_heads, sj_number_ending(options->num_heads),
-         (unsigned long long)options->head_dim, (unsigned long long)options->window_size,
-         (unsigned long long)options->num_slots, sj_number_ending(options->num_slots),
-         (unsigned long long)options->replays, sj_number_ending(options->replays));
+  printf("%s, %s, %d SM%s, driver %d; ", sweep->device->name, sweep->arch, sweep->device->num_sms,
+         sj_number_ending((uint64_t)sweep->device->num_sms), sweep->device->driver_version);
+  print_heads(options);
+  printf(", head_dim %llu, window %llu", (unsigned long long)options->head_dim,
+         (unsigned long long)options->window_size);
+  print_general(options);
+  printf("; median of %llu replay%s\n", (unsigned long long)options->replays, sj_number_ending(options->replays));
   print_best(sweep);
   if (options->every) {
     print_every(sweep);
@@ -128,6 +182,21 @@ static void put_name(const char *name, FILE *file)
   fputc('"', file);
 }
 
+static void put_csv_line(const bench_sweep *sweep, const bench_point *point, uint32_t kernel, FILE *file)
+{
+  const bench_options *options = sweep->options;
+  const swa_jit_config *config = &sweep->kernels[kernel].config;
+  put_name(sweep->device->name, file);
+  fprintf(file, ",%s,%d,%u,%u,%u,%u,%u,%u,%.3f,%.3f,%.3f", sweep->arch, sweep->device->num_sms, point->step.num_tokens,
+          point->step.num_heads, config->head_dim, config->window_size, config->head_group, config->kv_tile,
+          point->us_ours[kernel], point->us_floor, point->us_copy);
+  fprintf(file, ",%s,%llu,%u,%u,%g,%u,%s,%llu,%llu,%d,%llu\n", options->kv_format,
+          (unsigned long long)options->num_kv_heads, config->head_dim_v, config->sinks, options->soft_cap,
+          config->extra_size, options->extra_format != NULL ? options->extra_format : "",
+          (unsigned long long)options->block_size, (unsigned long long)options->extra_block_size, options->lse,
+          (unsigned long long)point->traffic);
+}
+
 bool bench_print_csv(const bench_sweep *sweep, const char *path)
 {
   FILE *file = open_file(path);
@@ -135,18 +204,13 @@ bool bench_print_csv(const bench_sweep *sweep, const char *path)
     return false;
   }
   fprintf(file, "device,arch,num_sms,num_tokens,num_heads,head_dim,window_size,head_group,kv_tile,us_ours,us_floor,"
-                "us_copy\n");
+                "us_copy,kv_format,num_kv_heads,head_dim_v,sinks,soft_cap,extra_size,extra_format,block_size,"
+                "extra_block_size,lse,bytes\n");
   for (uint32_t i = 0; i < sweep->num_points; i++) {
-    const bench_point *point = &sweep->points[i];
     for (uint32_t k = 0; k < sweep->num_kernels; k++) {
-      const swa_jit_config *config = &sweep->kernels[k].config;
-      if (sweep->kernels[k].state != BENCH_HELD) {
-        continue;
+      if (sweep->points[i].us_ours[k] > 0.0) {
+        put_csv_line(sweep, &sweep->points[i], k, file);
       }
-      put_name(sweep->device->name, file);
-      fprintf(file, ",%s,%d,%u,%llu,%u,%u,%u,%u,%.3f,%.3f,%.3f\n", sweep->arch, sweep->device->num_sms,
-              point->num_tokens, (unsigned long long)sweep->options->num_heads, config->head_dim, config->window_size,
-              config->head_group, config->kv_tile, point->us_ours[k], point->us_floor, point->us_copy);
     }
   }
   return close_file(file, path);
@@ -155,14 +219,16 @@ bool bench_print_csv(const bench_sweep *sweep, const char *path)
 static void put_point(sj_json *json, const bench_sweep *sweep, const bench_point *point)
 {
   sj_json_open(json, NULL, '{');
-  sj_json_number(json, "num_tokens", point->num_tokens);
+  sj_json_number(json, "num_heads", point->step.num_heads);
+  sj_json_number(json, "num_tokens", point->step.num_tokens);
   sj_json_number(json, "bytes", point->traffic);
   sj_json_real(json, "us_copy", point->us_copy);
   sj_json_real(json, "us_floor", point->us_floor);
-  sj_json_number(json, "floor_group", point->floor_group);
+  sj_json_number(json, "floor_group", bench_floor_groups[point->floor.group]);
+  sj_json_number(json, "floor_splits", point->floor.num_splits);
   sj_json_open(json, "kernels", '[');
   for (uint32_t k = 0; k < sweep->num_kernels; k++) {
-    if (sweep->kernels[k].state == BENCH_HELD) {
+    if (point->us_ours[k] > 0.0) {
       sj_json_open(json, NULL, '{');
       sj_json_number(json, "head_group", sweep->kernels[k].config.head_group);
       sj_json_number(json, "kv_tile", sweep->kernels[k].config.kv_tile);
@@ -173,6 +239,25 @@ static void put_point(sj_json *json, const bench_sweep *sweep, const bench_point
   }
   sj_json_close(json, ']');
   sj_json_close(json, '}');
+}
+
+static void put_problem(sj_json *json, const bench_options *options)
+{
+  sj_json_number(json, "num_kv_heads", options->num_kv_heads);
+  sj_json_number(json, "head_dim", options->head_dim);
+  sj_json_number(json, "head_dim_v", options->head_dim_v);
+  sj_json_text(json, "kv_format", options->kv_format);
+  sj_json_number(json, "window_size", options->window_size);
+  sj_json_number(json, "block_size", options->block_size);
+  sj_json_number(json, "extra_size", options->extra_size);
+  if (options->extra_size != 0) {
+    sj_json_text(json, "extra_format", options->extra_format);
+    sj_json_number(json, "extra_block_size", options->extra_block_size);
+  }
+  sj_json_bool(json, "sinks", options->sinks != 0);
+  sj_json_real(json, "soft_cap", options->soft_cap);
+  sj_json_number(json, "replays", options->replays);
+  sj_json_bool(json, "lse", options->lse);
 }
 
 bool bench_print_json(const bench_sweep *sweep, const bench_host *host, const char *path)
@@ -188,12 +273,7 @@ bool bench_print_json(const bench_sweep *sweep, const bench_host *host, const ch
   sj_json_text(&json, "arch", sweep->arch);
   sj_json_number(&json, "num_sms", (uint64_t)sweep->device->num_sms);
   sj_json_number(&json, "driver", (uint64_t)sweep->device->driver_version);
-  sj_json_number(&json, "num_heads", sweep->options->num_heads);
-  sj_json_number(&json, "head_dim", sweep->options->head_dim);
-  sj_json_number(&json, "window_size", sweep->options->window_size);
-  sj_json_number(&json, "num_slots", sweep->options->num_slots);
-  sj_json_number(&json, "replays", sweep->options->replays);
-  sj_json_bool(&json, "lse", sweep->options->lse);
+  put_problem(&json, sweep->options);
   sj_json_open(&json, "points", '[');
   for (uint32_t i = 0; i < sweep->num_points; i++) {
     put_point(&json, sweep, &sweep->points[i]);

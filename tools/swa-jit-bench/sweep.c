@@ -11,7 +11,7 @@
 
 #include "memory.h"
 
-enum { BLOCK_SIZE = 64, LEAST_LAUNCHES = 8, MOST_THREADS = 16 };
+enum { LEAST_LAUNCHES = 8, MOST_THREADS = 16 };
 
 /* ---- kernels ---- */
 
@@ -68,10 +68,8 @@ static void list_kernels(uint32_t arch, bench_sweep *sweep)
   for (uint32_t group = 0; group < options->head_groups.count; group++) {
     for (uint32_t tile = 0; tile < options->kv_tiles.count; tile++) {
       swa_jit_config *config = &sweep->kernels[sweep->num_kernels++].config;
-      swa_jit_config_init(config);
+      *config = options->config;
       config->arch = arch;
-      config->head_dim = (uint32_t)options->head_dim;
-      config->window_size = (uint32_t)options->window_size;
       config->head_group = options->head_groups.values[group];
       config->kv_tile = options->kv_tiles.values[tile];
     }
@@ -106,13 +104,24 @@ void bench_sweep_finish(bench_sweep *sweep)
   memset(sweep, 0, sizeof *sweep);
 }
 
+bool bench_sweep_serves(const bench_sweep *sweep, const bench_kernel *kernel, bench_step step)
+{
+  const bench_list *groups = &sweep->options->head_groups;
+  uint64_t kv_head_heads = step.num_heads / sweep->options->num_kv_heads;
+  bool is_wide = false;
+  for (uint32_t i = 0; i < groups->count; i++) {
+    is_wide = is_wide || (groups->values[i] >= kv_head_heads && groups->values[i] < kernel->config.head_group);
+  }
+  return kernel->state == BENCH_HELD && !is_wide;
+}
+
 const bench_kernel *bench_sweep_best(const bench_sweep *sweep, const bench_point *point, uint32_t head_group,
                                      double *us_out)
 {
   const bench_kernel *best = NULL;
   for (uint32_t i = 0; i < sweep->num_kernels; i++) {
     const bench_kernel *kernel = &sweep->kernels[i];
-    if (kernel->state == BENCH_HELD && (head_group == 0 || kernel->config.head_group == head_group)
+    if (point->us_ours[i] > 0.0 && (head_group == 0 || kernel->config.head_group == head_group)
         && (best == NULL || point->us_ours[i] < *us_out)) {
       best = kernel;
       *us_out = point->us_ours[i];
@@ -129,8 +138,8 @@ typedef struct launching {
   const bench_tensors *tensors;
   const bench_kernels *own;
   const swa_jit_kernel *kernel;
-  uint32_t floor; /* index */
-  uint32_t num_tokens;
+  bench_floor floor;
+  bench_step step;
   uint32_t num_sets;
   bool lse;
 } launching;
@@ -140,30 +149,54 @@ static const void *pointer_to(sj_address address)
   return (const void *)(uintptr_t)address;
 }
 
-void bench_sweep_args(const bench_tensors *tensors, uint32_t num_tokens, uint32_t set, bool lse,
+static void point_to_pools(const bench_tensors *tensors, swa_jit_decode_args *args)
+{
+  args->block_size = tensors->k.block_size;
+  args->num_blocks = tensors->k.num_slots / tensors->k.block_size;
+  args->kv = pointer_to(tensors->k.rows);
+  args->inv_scale = pointer_to(tensors->k.inv_scale);
+  args->block_stride_bytes = (int64_t)tensors->k.block_bytes;
+  args->num_kv_heads = tensors->k.num_kv_heads;
+  if (tensors->v.num_slots != 0) {
+    args->v = pointer_to(tensors->v.rows);
+    args->v_inv_scale = pointer_to(tensors->v.inv_scale);
+    args->v_block_stride_bytes = (int64_t)tensors->v.block_bytes;
+  }
+  if (tensors->extra.num_slots != 0) {
+    args->extra_block_size = tensors->extra.block_size;
+    args->extra_num_blocks = tensors->extra.num_slots / tensors->extra.block_size;
+    args->extra_kv = pointer_to(tensors->extra.rows);
+    args->extra_inv_scale = pointer_to(tensors->extra.inv_scale);
+    args->extra_block_stride_bytes = (int64_t)tensors->extra.block_bytes;
+  }
+}
+
+void bench_sweep_args(const bench_tensors *tensors, bench_step step, uint32_t set, bool lse,
                       swa_jit_decode_args *args_out)
 {
-  bench_set addresses = bench_tensors_set(tensors, num_tokens, set);
+  bench_set addresses = bench_tensors_set(tensors, step, set);
   swa_jit_decode_args_init(args_out);
-  args_out->num_tokens = num_tokens;
-  args_out->num_heads = tensors->num_heads;
-  args_out->block_size = tensors->num_slots % BLOCK_SIZE == 0 ? BLOCK_SIZE : 1;
-  args_out->num_blocks = tensors->num_slots / args_out->block_size;
+  args_out->num_tokens = step.num_tokens;
+  args_out->num_heads = step.num_heads;
   args_out->q = pointer_to(addresses.q);
-  args_out->kv = pointer_to(tensors->kv);
-  args_out->inv_scale = pointer_to(tensors->inv_scale);
   args_out->indices = pointer_to(addresses.indices);
   args_out->lens = pointer_to(tensors->lens);
   args_out->out = (void *)(uintptr_t)addresses.out;
   args_out->lse = lse ? (float *)(uintptr_t)addresses.lse : NULL;
   args_out->scale = (float)(1.0 / sqrt(tensors->head_dim));
+  args_out->sinks = tensors->has_sinks ? pointer_to(tensors->sinks) : NULL;
+  args_out->soft_cap = tensors->soft_cap;
+  point_to_pools(tensors, args_out);
+  if (tensors->extra.num_slots != 0) { /* without lens: all of extra_size */
+    args_out->extra_indices = pointer_to(addresses.extra_indices);
+  }
 }
 
 static bool launch_ours(void *data, unsigned launch_index, sj_stream stream, char *message, size_t message_size)
 {
   const launching *l = data;
   swa_jit_decode_args args;
-  bench_sweep_args(l->tensors, l->num_tokens, launch_index % l->num_sets, l->lse, &args);
+  bench_sweep_args(l->tensors, l->step, launch_index % l->num_sets, l->lse, &args);
   if (swa_jit_decode(l->kernel, &args, stream) != SWA_JIT_OK) {
     snprintf(message, message_size, "%s", swa_jit_message());
     return false;
@@ -174,14 +207,7 @@ static bool launch_ours(void *data, unsigned launch_index, sj_stream stream, cha
 static bool launch_floor(void *data, unsigned launch_index, sj_stream stream, char *message, size_t message_size)
 {
   const launching *l = data;
-  const bench_floor *floor = &l->own->floors[l->floor];
-  uint32_t group = bench_floor_groups[l->floor];
-  uint32_t num_heads = l->tensors->num_heads;
-  sj_address kv = l->tensors->kv;
-  bench_set set = bench_tensors_set(l->tensors, l->num_tokens, launch_index % l->num_sets);
-  const unsigned grid[3] = {(num_heads + group - 1) / group, l->num_tokens, 1};
-  void *params[] = {&set.q, &kv, &set.indices, &set.out, &num_heads};
-  if (!sj_function_launch(l->device, floor->function, grid, BENCH_THREADS, floor->shared_bytes, stream, params)) {
+  if (!bench_kernels_floor(l->device, l->own, l->tensors, l->step, launch_index % l->num_sets, l->floor, stream)) {
     snprintf(message, message_size, "floor: %s", l->device->message);
     return false;
   }
@@ -192,11 +218,13 @@ static bool launch_floor(void *data, unsigned launch_index, sj_stream stream, ch
 static bool launch_copy(void *data, unsigned launch_index, sj_stream stream, char *message, size_t message_size)
 {
   const launching *l = data;
-  uint64_t bytes = bench_tensors_traffic(l->tensors, l->num_tokens) / 2 & ~(uint64_t)15;
-  uint64_t places = l->tensors->q_bytes > bytes ? l->tensors->q_bytes / bytes : 1;
+  const bench_tensors *t = l->tensors;
+  uint64_t held = t->q_bytes < t->out_bytes ? t->q_bytes : t->out_bytes;
+  uint64_t bytes = bench_tensors_traffic(t, l->step) / 2 & ~(uint64_t)15;
+  uint64_t places = held > bytes ? held / bytes : 1;
   uint64_t at = launch_index % places * bytes;
-  bytes = bytes > l->tensors->q_bytes ? l->tensors->q_bytes : bytes;
-  if (!bench_kernels_copy(l->device, l->own, l->tensors->q + at, l->tensors->out + at, bytes, stream)) {
+  bytes = bytes > held ? held : bytes;
+  if (!bench_kernels_copy(l->device, l->own, t->q + at, t->out + at, bytes, stream)) {
     snprintf(message, message_size, "copy: %s", l->device->message);
     return false;
   }
@@ -205,21 +233,33 @@ static bool launch_copy(void *data, unsigned launch_index, sj_stream stream, cha
 
 /* ---- measurement ---- */
 
+static bool measure_floor(bench_point *point, launching *l, unsigned num_launches, bench_timing *timing)
+{
+  double us = 0.0;
+  if (!bench_kernels_has_floor(l->device, l->own, l->tensors, l->step, l->floor)) {
+    return true;
+  }
+  if (!bench_timing_graph(timing, launch_floor, l, num_launches, &us)) {
+    return false;
+  }
+  if (us < point->us_floor) {
+    point->us_floor = us;
+    point->floor = l->floor;
+  }
+  return true;
+}
+
 static bool measure_floors(bench_point *point, launching *l, unsigned num_launches, bench_timing *timing)
 {
   point->us_floor = INFINITY;
-  for (uint32_t i = 0; i < BENCH_NUM_FLOORS; i++) {
-    double us = 0.0;
-    l->floor = i;
-    if (l->own->floors[i].function == NULL) {
-      continue;
-    }
-    if (!bench_timing_graph(timing, launch_floor, l, num_launches, &us)) {
-      return false;
-    }
-    if (us < point->us_floor) {
-      point->us_floor = us;
-      point->floor_group = bench_floor_groups[i];
+  for (uint32_t group = 0; group < BENCH_NUM_GROUPS; group++) {
+    for (uint32_t ctas = 1; ctas <= BENCH_MOST_CTAS; ctas++) {
+      for (uint32_t splits = 1; splits <= BENCH_MOST_SPLITS; splits *= 2) {
+        l->floor = (bench_floor){.group = group, .ctas = ctas, .num_splits = splits};
+        if (!measure_floor(point, l, num_launches, timing)) {
+          return false;
+        }
+      }
     }
   }
   return true;
@@ -234,7 +274,7 @@ static bool measure_point(bench_sweep *sweep, bench_point *point, launching *l, 
   }
   for (uint32_t i = 0; i < sweep->num_kernels; i++) {
     l->kernel = sweep->kernels[i].kernel;
-    if (sweep->kernels[i].state == BENCH_HELD
+    if (bench_sweep_serves(sweep, &sweep->kernels[i], l->step)
         && !bench_timing_graph(timing, launch_ours, l, num_launches, &point->us_ours[i])) {
       return false;
     }
@@ -242,21 +282,31 @@ static bool measure_point(bench_sweep *sweep, bench_point *point, launching *l, 
   return true;
 }
 
+/* The steps of options: numbers of tokens within numbers of heads. */
+static void list_points(const bench_tensors *tensors, bench_sweep *sweep)
+{
+  const bench_list *heads = &sweep->options->num_heads;
+  const bench_list *tokens = &sweep->options->tokens;
+  sweep->points = sj_memory_get((size_t)heads->count * tokens->count, sizeof *sweep->points);
+  for (uint32_t i = 0; i < heads->count * tokens->count; i++) {
+    bench_point *point = &sweep->points[sweep->num_points++];
+    point->step = (bench_step){tokens->values[i % tokens->count], heads->values[i / tokens->count]};
+    point->traffic = bench_tensors_traffic(tensors, point->step);
+    point->us_ours = sj_memory_get(sweep->num_kernels, sizeof *point->us_ours);
+  }
+}
+
 bool bench_sweep_measure(bench_sweep *sweep, const bench_kernels *own, const bench_tensors *tensors,
                          bench_timing *timing)
 {
-  const bench_list *tokens = &sweep->options->tokens;
-  sweep->points = sj_memory_get(tokens->count, sizeof *sweep->points);
-  for (uint32_t i = 0; i < tokens->count; i++) {
-    bench_point *point = &sweep->points[sweep->num_points++];
-    point->num_tokens = tokens->values[i];
-    point->traffic = bench_tensors_traffic(tensors, point->num_tokens);
-    point->us_ours = sj_memory_get(sweep->num_kernels, sizeof *point->us_ours);
+  list_points(tensors, sweep);
+  for (uint32_t i = 0; i < sweep->num_points; i++) {
+    bench_point *point = &sweep->points[i];
     launching l = {.device = sweep->device,
                    .tensors = tensors,
                    .own = own,
-                   .num_tokens = point->num_tokens,
-                   .num_sets = bench_tensors_num_sets(tensors, point->num_tokens),
+                   .step = point->step,
+                   .num_sets = bench_tensors_num_sets(tensors, point->step),
                    .lse = sweep->options->lse};
     if (!measure_point(sweep, point, &l, timing)) {
       return false;

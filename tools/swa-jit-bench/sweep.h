@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All times on the device: for each number of tokens a copy, the floors and every kernel. */
+/* All times on the device: for each number of heads and of tokens a copy, the floors and every kernel. */
 #ifndef BENCH_SWEEP_H
 #define BENCH_SWEEP_H
 
@@ -18,13 +18,13 @@ typedef struct bench_kernel {
   char message[600]; /* why it is not held */
 } bench_kernel;
 
-typedef struct bench_point { /* a number of tokens */
-  uint32_t num_tokens;
+typedef struct bench_point {
+  bench_step step;
   uint64_t traffic; /* bytes that a decode must move */
   double us_copy;   /* of a copy that moves as many */
   double us_floor;  /* of the best floor */
-  uint32_t floor_group;
-  double *us_ours; /* by kernel; 0 where it is not held */
+  bench_floor floor;
+  double *us_ours; /* by kernel; 0 where it was not measured */
 } bench_point;
 
 typedef struct bench_sweep {
@@ -45,12 +45,16 @@ bool bench_sweep_measure(bench_sweep *sweep, const bench_kernels *own, const ben
                          bench_timing *timing);
 void bench_sweep_finish(bench_sweep *sweep);
 
-/* The fastest kernel of a point, of one head_group or, for 0, of all; NULL if there is none. */
+/* Whether a kernel does a step without needless work: it is held, and no smaller head_group of the options holds all
+ * query heads of a KV head. */
+bool bench_sweep_serves(const bench_sweep *sweep, const bench_kernel *kernel, bench_step step);
+
+/* The fastest kernel measured at a point, of one head_group or, for 0, of all; NULL if there is none. */
 const bench_kernel *bench_sweep_best(const bench_sweep *sweep, const bench_point *point, uint32_t head_group,
                                      double *us_out);
 
 /* Arguments of a decode of one set. */
-void bench_sweep_args(const bench_tensors *tensors, uint32_t num_tokens, uint32_t set, bool lse,
+void bench_sweep_args(const bench_tensors *tensors, bench_step step, uint32_t set, bool lse,
                       swa_jit_decode_args *args_out);
 
 #endif

@@ -1,0 +1,3 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+swa-jit-bench --version | sed "s/ [0-9.]*$/ X.Y.Z/"
