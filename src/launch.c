@@ -48,14 +48,14 @@ static int launch_function(const struct swa_jit_kernel *kernel, sj_cu_function f
   const unsigned shared_bytes = kernel->plan.shared_memory_bytes;
   void *params[1] = {grid->params};
   if (!grid->is_dependent) {
-    return kernel->cuda->launch_kernel(function, grid->x, grid->y, 1, num_threads, 1, 1, shared_bytes, stream, params,
-                                       NULL);
+    return kernel->cuda->launch_kernel(function, grid->x, grid->y, grid->z, num_threads, 1, 1, shared_bytes, stream,
+                                       params, NULL);
   }
   sj_cu_launch_attribute attribute = {.id = SJ_CU_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION,
                                       .value = {.programmatic_stream_serialization = 1}};
   const sj_cu_launch_config config = {.grid_x = grid->x,
                                       .grid_y = grid->y,
-                                      .grid_z = 1,
+                                      .grid_z = grid->z,
                                       .block_x = num_threads,
                                       .block_y = 1,
                                       .block_z = 1,
@@ -113,7 +113,7 @@ swa_jit_status sj_launch_decode(const struct swa_jit_kernel *kernel, const swa_j
   if (status != SWA_JIT_OK) {
     return status;
   }
-  const sj_launch_grid grid = {params.num_tokens, params.num_kv_heads * params.kv_head_groups, &params,
+  const sj_launch_grid grid = {params.num_tokens, params.kv_head_groups, params.num_kv_heads, &params,
                                may_depend(kernel, args->flags)};
   return sj_launch_kernel(kernel, &grid, stream);
 }

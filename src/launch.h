@@ -6,9 +6,9 @@
 
 #include "kernel_table.h"
 
-/* CTAs along x and y, each of the plan's threads and shared memory; params: the kernel's one parameter. */
+/* CTAs along x, y and z, each of the plan's threads and shared memory; params: the kernel's one parameter. */
 typedef struct sj_launch_grid {
-  unsigned x, y;
+  unsigned x, y, z;
   void *params;
   bool is_dependent; /* may start before its predecessor in the stream has ended: sm_90a and later */
 } sj_launch_grid;

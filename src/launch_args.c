@@ -9,7 +9,7 @@
 _Static_assert(sizeof(swa_params) == 328, "both sides lay the parameter out alike, without padding");
 
 enum {
-  MAX_GRID_Y = 65535, /* CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" */
+  MAX_GRID_YZ = 65535, /* CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" */
   BF16_BYTES = 2,
   LSE_FORM_BITS = SWA_JIT_LSE_BASE_2 | SWA_JIT_LSE_WITH_SINK | SWA_JIT_LSE_EMPTY_PLUS_INFINITY
 };
@@ -35,7 +35,7 @@ static swa_jit_status check_slots(const char *prefix, uint64_t num_blocks, uint3
   return SWA_JIT_OK;
 }
 
-/* The grid is fine for one KV head once num_heads is. */
+/* More than one, each of which has CTAs of its own along z. */
 static swa_jit_status check_kv_heads(const swa_jit_config *config, const swa_jit_decode_args *args)
 {
   uint32_t heads = args->num_heads;
@@ -57,13 +57,9 @@ static swa_jit_status check_kv_heads(const swa_jit_config *config, const swa_jit
                    "make a call for each KV head",
                    kv_heads);
   }
-  uint64_t num_groups = (uint64_t)kv_heads * ((heads / kv_heads - 1) / config->head_group + 1);
-  if (num_groups > MAX_GRID_Y) {
-    return sj_fail(
-        SWA_JIT_INVALID,
-        "num_heads %u over num_kv_heads %u are %llu groups of head_group %u: the most is %d; split the heads "
-        "into several calls",
-        heads, kv_heads, (unsigned long long)num_groups, config->head_group, MAX_GRID_Y);
+  if (kv_heads > MAX_GRID_YZ) {
+    return sj_fail(SWA_JIT_INVALID, "num_kv_heads is %u: the most is %d; split the heads into several calls", kv_heads,
+                   MAX_GRID_YZ);
   }
   return SWA_JIT_OK;
 }
@@ -73,9 +69,9 @@ static swa_jit_status check_counts(const swa_jit_config *config, const swa_jit_d
   if (args->num_tokens > INT_MAX) {
     return sj_fail(SWA_JIT_INVALID, "num_tokens is %u: the most is 2^31 - 1; split the call", args->num_tokens);
   }
-  if (args->num_heads < 1 || args->num_heads > (uint64_t)MAX_GRID_Y * config->head_group) {
+  if (args->num_heads < 1 || args->num_heads > (uint64_t)MAX_GRID_YZ * config->head_group) {
     return sj_fail(SWA_JIT_INVALID, "num_heads is %u: use 1 to %llu, which is %d times this kernel's head_group of %u",
-                   args->num_heads, (unsigned long long)MAX_GRID_Y * config->head_group, MAX_GRID_Y,
+                   args->num_heads, (unsigned long long)MAX_GRID_YZ * config->head_group, MAX_GRID_YZ,
                    config->head_group);
   }
   swa_jit_status status = check_slots("", args->num_blocks, args->block_size);

@@ -260,6 +260,6 @@ swa_jit_status sj_merge_launch(const struct swa_jit_kernel *kernel, const swa_ji
   }
   const unsigned num_threads = WARP_THREADS * kernel->plan.num_warps;
   const unsigned token_units = params.num_heads * params.row_units;
-  const sj_launch_grid grid = {args->num_tokens, (token_units + num_threads - 1) / num_threads, &params, false};
+  const sj_launch_grid grid = {args->num_tokens, (token_units + num_threads - 1) / num_threads, 1, &params, false};
   return sj_launch_kernel(kernel, &grid, stream);
 }

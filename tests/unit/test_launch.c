@@ -170,7 +170,8 @@ static void launch_of_many_kv_heads_has_the_groups_of_each(void **state)
   f->args.num_kv_heads = 4;
   const swa_params params = assert_launched(f);
   assert_int_equal(params.kv_head_groups, 2); /* 24 heads in groups of 16 */
-  assert_int_equal(cuda->get_launch(0)->grid[1], 8);
+  assert_int_equal(cuda->get_launch(0)->grid[1], 2);
+  assert_int_equal(cuda->get_launch(0)->grid[2], 4);
 }
 
 static void launch_of_two_scopes_gives_the_driver_both(void **state)

@@ -423,7 +423,8 @@ static int check_launch(const pretend_kernel *kernel, const pretend_context *whe
   }
   const unsigned *grid = launch->grid;
   const unsigned *block = launch->block;
-  bool is_grid_legal = grid[0] >= 1 && grid[0] <= INT32_MAX && grid[1] >= 1 && grid[1] <= 65535 && grid[2] == 1;
+  bool is_grid_legal =
+      grid[0] >= 1 && grid[0] <= INT32_MAX && grid[1] >= 1 && grid[1] <= 65535 && grid[2] >= 1 && grid[2] <= 65535;
   bool is_block_legal = block[0] >= 1 && block[1] == 1 && block[2] == 1 && block[0] <= 1024;
   return is_grid_legal && is_block_legal ? SUCCESS : INVALID_VALUE;
 }
