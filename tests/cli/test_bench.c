@@ -1,88 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* swa-jit-bench's options, sets, choice and files over a stand-in for the library; no device is touched. */
-#include <fcntl.h>
-#include <math.h>
+/* swa-jit-bench's options, sets, floors, arguments and choice over a stand-in for the library; no device is touched. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "config.h"
-#include "floor_source.h"
-#include "nvrtc.h"
-#include "plot.h"
-#include "print.h"
+#include "bench_stand_in.h"
+#include "launch_args.h"
+#include "params.h"
 #include "status.h"
-#include "temp_dir.h"
 #include "test_main.h"
 
-/* ---- the stand-in: kv_tile 64 does not fit, kv_tile 128 fails to compile ---------------------------------- */
-
-const char *swa_jit_version_text(void)
-{
-  return "1.2.3";
-}
-
-const char *swa_jit_message(void)
-{
-  return sj_message();
-}
-
-const char *swa_jit_arch_name(uint32_t arch)
-{
-  return arch == SWA_JIT_ARCH_SM_90A ? "sm_90a" : NULL;
-}
-
-void swa_jit_config_init_sized(swa_jit_config *config, size_t size)
-{
-  assert_int_equal(size, sizeof *config);
-  sj_config_init(config);
-}
-
-void swa_jit_decode_args_init_sized(swa_jit_decode_args *args, size_t size)
-{
-  assert_int_equal(size, sizeof *args);
-  static const swa_jit_decode_args usual = SWA_JIT_DECODE_ARGS_INIT;
-  *args = usual;
-}
-
-swa_jit_status swa_jit_config_from_text(const char *text, swa_jit_config *config_out)
-{
-  return sj_config_from_text(text, config_out);
-}
-
-swa_jit_status swa_jit_config_check(const swa_jit_config *config, uint32_t *shared_memory_bytes_out)
-{
-  swa_jit_config taken;
-  swa_jit_status status = sj_config_take(config, &taken);
-  (void)shared_memory_bytes_out;
-  return status != SWA_JIT_OK    ? status
-         : config->kv_tile == 64 ? sj_fail(SWA_JIT_UNSUPPORTED, "too much shared memory")
-                                 : SWA_JIT_OK;
-}
-
-swa_jit_status swa_jit_kernel_get(swa_jit_lib *lib, const swa_jit_config *config, const swa_jit_kernel **kernel_out)
-{
-  (void)lib;
-  if (config->kv_tile == 128) {
-    return sj_fail(SWA_JIT_COMPILE_FAILED, "a line of the compiler");
-  }
-  *kernel_out = NULL;
-  return SWA_JIT_OK;
-}
-
-swa_jit_status swa_jit_decode(const swa_jit_kernel *kernel, const swa_jit_decode_args *args, swa_jit_stream stream)
-{
-  (void)kernel;
-  (void)args;
-  (void)stream;
-  return SWA_JIT_OK;
-}
-
 /* ---- options ---------------------------------------------------------------------------------------------- */
-
-#define READ(options, ...)                                                                                             \
-  bench_options_read(sizeof((char *[]){"swa-jit-bench", __VA_ARGS__}) / sizeof(char *),                                \
-                     (char *[]){"swa-jit-bench", __VA_ARGS__}, options)
 
 static void options_by_default_span_1_to_4096_tokens(void **state)
 {
@@ -274,6 +201,52 @@ static void arguments_hold_every_tensor_of_the_problem(void **state)
   assert_null(args.extra_kv);
 }
 
+/* Addresses apart from each other, as those of memory are. */
+static void place_tensors(bench_tensors *t)
+{
+  sj_address *all[] = {&t->q,      &t->out,         &t->indices, &t->extra_indices, &t->lens,       &t->sinks,
+                       &t->k.rows, &t->k.inv_scale, &t->v.rows,  &t->v.inv_scale,   &t->extra.rows, &t->extra.inv_scale,
+                       &t->lse};
+  for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+    *all[i] = (i + 1) << 40;
+  }
+}
+
+/* Also: the library takes what the bench passes. */
+static void parameter_of_the_bare_launch_is_the_librarys(void **state)
+{
+  static const char *const problems[][10] = {
+      {"--lse"},
+      {"--num-heads", "48", "--sinks", "1", "--soft-cap", "3"},
+      {"--kv-format", "footer_584", "--extra-size", "512", "--block-size", "3", "--extra-block-size", "2"},
+      {"--kv-format", "bf16", "--head-dim", "192", "--head-dim-v", "128", "--num-kv-heads", "8", "--num-heads", "96"},
+      {"--kv-format", "e4m3_slot", "--head-dim", "64", "--head-dim-v", "64", "--num-kv-heads", "2"},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
+    char *argv[12] = {"swa-jit-bench"};
+    int argc = 1;
+    for (; argc <= 10 && problems[i][argc - 1] != NULL; argc++) {
+      argv[argc] = (char *)(uintptr_t)problems[i][argc - 1];
+    }
+    bench_options options;
+    bench_tensors t;
+    swa_jit_decode_args args;
+    swa_params own;
+    swa_params librarys;
+    assert_int_equal(bench_options_read(argc, argv, &options), SJ_CLI_RUN);
+    bench_tensors_plan(&options, &t);
+    place_tensors(&t);
+    bench_sweep_args(&t, (bench_step){3, options.num_heads.values[0]}, 1, options.lse, &args);
+    bench_params_make(&t, &args, options.config.head_group, &own);
+    memset(&librarys, 0, sizeof librarys);
+    if (sj_launch_args_make(&options.config, &args, &librarys) != SWA_JIT_OK) {
+      fail_msg("%s", sj_message());
+    }
+    assert_memory_equal(&own, &librarys, sizeof own);
+  }
+}
+
 static void median_of_an_even_number_is_the_middle_pair(void **state)
 {
   double odd[] = {5.0, 1.0, 3.0};
@@ -281,29 +254,6 @@ static void median_of_an_even_number_is_the_middle_pair(void **state)
   (void)state;
   assert_true(bench_timing_median(odd, 3) == 3.0);
   assert_true(bench_timing_median(even, 4) == 3.0);
-}
-
-/* Two tokens, four kernels of which the third is refused. */
-static void make_sweep(bench_sweep *sweep, bench_options *options, sj_device *device)
-{
-  static const double us[2][4] = {{4.0, 3.5, 0.0, 6.0}, {40.0, 50.0, 0.0, 30.0}};
-  assert_int_equal(READ(options, "--tokens", "1,100", "--head-group", "16,128", "--kv-tile", "16,32"), SJ_CLI_RUN);
-  memset(device, 0, sizeof *device);
-  strcpy(device->name, "A \"device\" <1>");
-  device->num_sms = 132;
-  assert_true(bench_sweep_prepare(device, NULL, SWA_JIT_ARCH_SM_90A, options, sweep));
-  assert_int_equal(sweep->num_kernels, 4);
-  sweep->kernels[2].state = BENCH_REFUSED;
-  sweep->num_points = 2; /* of 128 heads */
-  sweep->points = calloc(2, sizeof *sweep->points);
-  assert_non_null(sweep->points);
-  for (int i = 0; i < 2; i++) {
-    sweep->points[i] = (bench_point){
-        .step = {options->tokens.values[i], 128}, .traffic = 1000, .us_copy = 2.0 + 8 * i, .us_floor = 2.5 + 10 * i};
-    sweep->points[i].us_ours = malloc(sizeof us[i]);
-    assert_non_null(sweep->points[i].us_ours);
-    memcpy(sweep->points[i].us_ours, us[i], sizeof us[i]);
-  }
 }
 
 static void best_kernel_is_the_fastest_that_is_held(void **state)
@@ -361,205 +311,6 @@ static void kernels_that_do_not_fit_are_left_out_and_failures_end_the_run(void *
   bench_sweep_finish(&sweep);
 }
 
-/* ---- files ------------------------------------------------------------------------------------------------ */
-
-static char *read_back(const char *path)
-{
-  char *bytes = NULL;
-  size_t count = 0;
-  assert_true(temp_dir_read(path, &bytes, &count));
-  return bytes;
-}
-
-static unsigned count_of(const char *text, const char *part)
-{
-  unsigned count = 0;
-  while ((text = strstr(text, part)) != NULL) {
-    count++;
-    text += strlen(part);
-  }
-  return count;
-}
-
-#define REST ",e4m3_slot,1,0,0,0,0,,64,64,0,1000\n"
-
-static void csv_has_a_line_for_each_kernel_measured(void **state)
-{
-  bench_sweep sweep;
-  bench_options options;
-  sj_device device;
-  char *path = temp_dir_join(*state, "bench.csv");
-  make_sweep(&sweep, &options, &device);
-  assert_true(bench_print_csv(&sweep, path));
-  char *text = read_back(path);
-  assert_string_equal(text, "device,arch,num_sms,num_tokens,num_heads,head_dim,window_size,head_group,kv_tile,us_ours,"
-                            "us_floor,us_copy,kv_format,num_kv_heads,head_dim_v,sinks,soft_cap,extra_size,"
-                            "extra_format,block_size,extra_block_size,lse,bytes\n"
-                            "\"A 'device' <1>\",sm_90a,132,1,128,512,128,16,16,4.000,2.500,2.000" REST
-                            "\"A 'device' <1>\",sm_90a,132,1,128,512,128,16,32,3.500,2.500,2.000" REST
-                            "\"A 'device' <1>\",sm_90a,132,1,128,512,128,128,32,6.000,2.500,2.000" REST
-                            "\"A 'device' <1>\",sm_90a,132,100,128,512,128,16,16,40.000,12.500,10.000" REST
-                            "\"A 'device' <1>\",sm_90a,132,100,128,512,128,16,32,50.000,12.500,10.000" REST
-                            "\"A 'device' <1>\",sm_90a,132,100,128,512,128,128,32,30.000,12.500,10.000" REST);
-  free(text);
-  free(path);
-  bench_sweep_finish(&sweep);
-}
-
-static void json_has_ratios_and_the_host_only_when_measured(void **state)
-{
-  const bench_host host = {.ns_decode = 3100.0, .ns_launch = 3050.0, .ns_beyond = 50.0, .ns_find = 20.0};
-  bench_sweep sweep;
-  bench_options options;
-  sj_device device;
-  char *path = temp_dir_join(*state, "bench.json");
-  make_sweep(&sweep, &options, &device);
-  assert_true(bench_print_json(&sweep, NULL, path));
-  char *text = read_back(path);
-  assert_int_equal(count_of(text, "\"us_ours\""), 6);
-  assert_int_equal(count_of(text, "\"ratio\": 1.6"), 1);
-  assert_int_equal(count_of(text, "\"host\""), 0);
-  free(text);
-  assert_true(bench_print_json(&sweep, &host, path));
-  text = read_back(path);
-  assert_int_equal(count_of(text, "\"ns_beyond\": 50"), 1);
-  free(text);
-  free(path);
-  bench_sweep_finish(&sweep);
-}
-
-/* Every point of every line lies between the axes. */
-static void assert_inside(const char *svg)
-{
-  for (const char *at = svg; (at = strstr(at, "points=\"")) != NULL;) {
-    at += strlen("points=\"");
-    while (*at != '"') {
-      char *end = NULL;
-      double x = strtod(at, &end);
-      assert_int_equal(*end, ',');
-      double y = strtod(end + 1, &end);
-      assert_true(x >= 80.0 && x <= 700.0 && y >= 70.0 && y <= 490.0);
-      at = end + (*end == ' ');
-    }
-  }
-}
-
-static void svg_has_a_line_for_floor_copy_and_each_group(void **state)
-{
-  bench_sweep sweep;
-  bench_options options;
-  sj_device device;
-  char *path = temp_dir_join(*state, "bench.svg");
-  make_sweep(&sweep, &options, &device);
-  assert_true(bench_plot_write(&sweep, path));
-  char *text = read_back(path);
-  assert_int_equal(count_of(text, "<polyline"), 4);
-  assert_int_equal(count_of(text, ">floor</text>"), 1);
-  assert_int_equal(count_of(text, ">head_group 128</text>"), 1);
-  assert_int_equal(count_of(text, "<1>"), 0); /* XML would break */
-  assert_int_equal(count_of(text, "nan"), 0);
-  assert_inside(text);
-  free(text);
-  free(path);
-  bench_sweep_finish(&sweep);
-}
-
-/* What bench_print_tables says on standard output, of which cmocka's own goes elsewhere meanwhile. */
-static char *print_tables(const bench_sweep *sweep, const char *path)
-{
-  assert_int_equal(fflush(stdout), 0);
-  int kept = dup(STDOUT_FILENO);
-  int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  assert_true(kept >= 0 && file >= 0 && dup2(file, STDOUT_FILENO) >= 0);
-  bench_print_tables(sweep, NULL);
-  assert_int_equal(fflush(stdout), 0);
-  assert_true(dup2(kept, STDOUT_FILENO) >= 0);
-  close(kept);
-  close(file);
-  return read_back(path);
-}
-
-static void counts_of_one_are_singular(void **state)
-{
-  bench_sweep sweep;
-  bench_options options;
-  sj_device device;
-  char *path = temp_dir_join(*state, "printed");
-  make_sweep(&sweep, &options, &device);
-  char *text = print_tables(&sweep, path);
-  assert_int_equal(count_of(text, ", 132 SMs, "), 1);
-  assert_int_equal(count_of(text, "; 128 heads, "), 1);
-  free(text);
-  options.num_heads.values[0] = 1;
-  options.replays = 1;
-  device.num_sms = 1;
-  text = print_tables(&sweep, path);
-  assert_int_equal(count_of(text, ", 1 SM, "), 1);
-  assert_int_equal(count_of(text, "; 1 head, "), 1);
-  assert_int_equal(count_of(text, "; median of 1 replay\n"), 1);
-  free(text);
-  assert_true(bench_plot_write(&sweep, path));
-  text = read_back(path);
-  assert_int_equal(count_of(text, ": 1 head, head_dim 512"), 1);
-  free(text);
-  free(path);
-  bench_sweep_finish(&sweep);
-}
-
-static void tables_name_the_heads_and_the_problem(void **state)
-{
-  bench_sweep sweep;
-  bench_options options;
-  sj_device device;
-  char *path = temp_dir_join(*state, "printed");
-  make_sweep(&sweep, &options, &device);
-  char *text = print_tables(&sweep, path);
-  assert_int_equal(count_of(text, "heads  tokens"), 0);
-  assert_int_equal(count_of(text, "footer_584"), 0);
-  free(text);
-  options.num_heads.values[1] = 8;
-  options.num_heads.count = 2;
-  options.kv_format = options.extra_format = "footer_584";
-  options.config.kv_format = SWA_JIT_KV_FOOTER_584;
-  options.extra_size = 512;
-  options.sinks = 1;
-  sweep.points[1].step.num_heads = 8;
-  sweep.points[1].floor = (bench_floor){.group = 0, .ctas = 1, .num_splits = 4};
-  text = print_tables(&sweep, path);
-  assert_int_equal(count_of(text, "; 128, 8 heads, head_dim 512, window 128, footer_584, extra scope 512 of footer_584 "
-                                  "in blocks of 64, sinks; "),
-                   1);
-  assert_int_equal(count_of(text, "heads  tokens"), 1);
-  assert_int_equal(count_of(text, "8 / 4"), 1);
-  free(text);
-  free(path);
-  bench_sweep_finish(&sweep);
-}
-
-static void file_that_cannot_be_written_is_told(void **state)
-{
-  bench_sweep sweep;
-  bench_options options;
-  sj_device device;
-  char *path = temp_dir_join(*state, "missing/bench");
-  make_sweep(&sweep, &options, &device);
-  assert_false(bench_print_csv(&sweep, path));
-  assert_false(bench_print_json(&sweep, NULL, path));
-  assert_false(bench_plot_write(&sweep, path));
-  free(path);
-  bench_sweep_finish(&sweep);
-}
-
-static void nvrtc_that_is_missing_is_told(void **state)
-{
-  char message[2000] = "";
-  char *cubin = NULL;
-  (void)state;
-  assert_false(bench_nvrtc_compile("/nonexistent/libnvrtc.so", bench_floor_source, "floor.cu", NULL, 0, &cubin, message,
-                                   sizeof message));
-  assert_non_null(strstr(message, "/nonexistent/libnvrtc.so"));
-}
-
 int main(void)
 {
   static const struct CMUnitTest tests[] = {
@@ -572,18 +323,11 @@ int main(void)
       cmocka_unit_test(pools_are_of_400_mb_and_of_whole_blocks),
       cmocka_unit_test(floors_are_those_that_may_be_the_best),
       cmocka_unit_test(arguments_hold_every_tensor_of_the_problem),
+      cmocka_unit_test(parameter_of_the_bare_launch_is_the_librarys),
       cmocka_unit_test(median_of_an_even_number_is_the_middle_pair),
       cmocka_unit_test(best_kernel_is_the_fastest_that_is_held),
       cmocka_unit_test(kernels_wider_than_the_heads_are_not_measured),
       cmocka_unit_test(kernels_that_do_not_fit_are_left_out_and_failures_end_the_run),
-      cmocka_unit_test_setup_teardown(csv_has_a_line_for_each_kernel_measured, temp_dir_setup, temp_dir_teardown),
-      cmocka_unit_test_setup_teardown(json_has_ratios_and_the_host_only_when_measured, temp_dir_setup,
-                                      temp_dir_teardown),
-      cmocka_unit_test_setup_teardown(svg_has_a_line_for_floor_copy_and_each_group, temp_dir_setup, temp_dir_teardown),
-      cmocka_unit_test_setup_teardown(counts_of_one_are_singular, temp_dir_setup, temp_dir_teardown),
-      cmocka_unit_test_setup_teardown(tables_name_the_heads_and_the_problem, temp_dir_setup, temp_dir_teardown),
-      cmocka_unit_test_setup_teardown(file_that_cannot_be_written_is_told, temp_dir_setup, temp_dir_teardown),
-      cmocka_unit_test(nvrtc_that_is_missing_is_told),
   };
 
   return SJ_TEST_RUN(tests);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "memory.h"
-#include "swa_params.h"
+#include "params.h"
 
 enum {
   BATCH = 64, /* launches; the driver's queue holds far more */
@@ -29,62 +29,6 @@ typedef struct twins {
   sj_stream stream;
 } twins;
 
-static swa_pool make_pool(const bench_pool *pool, const void *rows, const void *inv_scale, const void *indices)
-{
-  return (swa_pool){.kv = rows,
-                    .inv_scale = inv_scale,
-                    .indices = indices,
-                    .block_stride_bytes = (long long)pool->block_bytes,
-                    .slot_stride_bytes = (long long)pool->num_kv_heads * pool->row_bytes,
-                    .kv_head_stride_bytes = pool->row_bytes,
-                    .scale = 1.0f};
-}
-
-/* As the library fills it, of a step of one token. */
-static void fill_params(const bench_tensors *tensors, uint32_t head_group, twins *t)
-{
-  const swa_jit_decode_args *args = &t->args;
-  const bench_pool *k = &tensors->k;
-  uint32_t kv_head_heads = args->num_heads / k->num_kv_heads;
-  long long row = tensors->head_dim;
-  long long out_row = tensors->out_dim;
-  t->params = (swa_params){.q = args->q,
-                           .out = args->out,
-                           .lse = args->lse,
-                           .sinks = args->sinks,
-                           .q_token_stride = row * args->num_heads,
-                           .q_head_stride = row,
-                           .out_token_stride = out_row * args->num_heads,
-                           .out_head_stride = out_row,
-                           .lse_token_stride = args->num_heads,
-                           .lse_head_stride = 1,
-                           .num_tokens = args->num_tokens,
-                           .num_heads = args->num_heads,
-                           .num_kv_heads = k->num_kv_heads,
-                           .kv_head_heads = kv_head_heads,
-                           .kv_head_groups = (kv_head_heads + head_group - 1) / head_group,
-                           .scale = args->scale,
-                           .soft_cap = args->soft_cap};
-  t->params.window = (swa_scope){.pool = make_pool(k, args->kv, args->inv_scale, args->indices),
-                                 .lens = args->lens,
-                                 .indices_token_stride = tensors->window_size,
-                                 .block_size = k->block_size,
-                                 .num_slots = k->num_slots};
-  if (tensors->v.num_slots != 0) {
-    t->params.v = make_pool(&tensors->v, args->v, args->v_inv_scale, args->indices);
-  }
-  if (tensors->extra.num_slots != 0) {
-    t->params.extra =
-        (swa_scope){.pool = make_pool(&tensors->extra, args->extra_kv, args->extra_inv_scale, args->extra_indices),
-                    .indices_token_stride = tensors->extra_size,
-                    .block_size = tensors->extra.block_size,
-                    .num_slots = tensors->extra.num_slots};
-  }
-  t->grid[0] = args->num_tokens;
-  t->grid[1] = t->params.kv_head_groups * k->num_kv_heads;
-  t->grid[2] = 1;
-}
-
 static bool prepare(swa_jit_lib *lib, const bench_kernel *kernel, const bench_tensors *tensors, uint32_t num_heads,
                     twins *t, char *message, size_t message_size)
 {
@@ -97,7 +41,10 @@ static bool prepare(swa_jit_lib *lib, const bench_kernel *kernel, const bench_te
   }
   t->kernel = kernel->kernel;
   bench_sweep_args(tensors, (bench_step){1, num_heads}, 0, false, &t->args);
-  fill_params(tensors, kernel->config.head_group, t);
+  bench_params_make(tensors, &t->args, kernel->config.head_group, &t->params);
+  t->grid[0] = t->params.num_tokens;
+  t->grid[1] = t->params.kv_head_groups * t->params.num_kv_heads;
+  t->grid[2] = 1;
   t->num_threads = info.num_threads;
   t->shared_bytes = info.shared_memory_bytes;
   if (!sj_module_load(t->device, cubin, &t->module)) {
