@@ -347,7 +347,8 @@ enum {
   SWA_JIT_DECODE_DEPENDENT = 1u
 };
 
-/* row bytes: of a KV format's data row: head_dim (e4m3), 2 * head_dim (bf16), 576 and 512 (footers). */
+/* row bytes: of a KV format's data row: head_dim (e4m3), 2 * head_dim (bf16), 576 and 512 (footers). q, out and lse may
+ * be slices of one buffer: where two of them have the same strides in bytes, their rows may lie between each other. */
 typedef struct swa_jit_decode_args {
   uint32_t size;                /* sizeof(swa_jit_decode_args) */
   uint32_t num_tokens;          /* T, 0 to 2^31 - 1; 0 launches nothing */
@@ -359,29 +360,30 @@ typedef struct swa_jit_decode_args {
   int64_t q_head_stride;        /* elements, a multiple of 8, >= head_dim; 0: head_dim */
   const void *kv;               /* K's pool: [num_blocks, block_size, num_kv_heads] rows, 16-byte aligned; NULL if
                                    num_blocks is 0 */
-  int64_t block_stride_bytes;   /* a multiple of 16, room for the block; 0: that of packed blocks */
+  int64_t block_stride_bytes;   /* a multiple of 16, room for the block; 0: that of packed blocks. Not 0 for footer_584
+                                   with an odd block_size: packed, they are no multiple of 16 */
   int64_t slot_stride_bytes;    /* a multiple of 16, >= the row bytes; 0: num_kv_heads rows. Footers: 0 or the row's */
   const void *inv_scale;        /* e4m3_slot: float32 or bf16 [num_blocks * block_size, num_kv_heads], aligned to its
                                    type; other formats: not read */
   const void *indices;          /* int32 or int64 [T, window_size], aligned to its type; a row is read up to len only */
   int64_t indices_token_stride; /* elements, >= 1; 0: window_size */
   const void *lens;             /* int32 or int64 [T], aligned to its type */
-  void *out;                    /* bf16 [T, H, head_dim or head_dim_v], 16-byte aligned; rows overlap neither each other
-                                   nor inputs */
+  void *out;                    /* bf16 [T, H, head_dim or head_dim_v], 16-byte aligned. Rows overlap neither each other
+                                   nor q's, nor any other input from its first to its last byte */
   int64_t out_token_stride;     /* elements, a multiple of 8, >= out's row; 0: H rows */
   int64_t out_head_stride;      /* elements, a multiple of 8, >= out's row; 0: a row */
-  float *lse;                   /* float32 [T, H]; NULL: not written */
+  float *lse;                   /* float32 [T, H]; overlaps as little, nor out's rows; NULL: not written */
   int64_t lse_token_stride;     /* elements, >= 1; 0: H * lse_head_stride */
   float scale;                  /* softmax scale, any float; the usual one is 1 / sqrt(head_dim) */
   uint32_t lse_form;            /* SWA_JIT_LSE_..., or-ed; default 0 */
   int64_t lse_head_stride;      /* elements, >= 1; 0: 1. Elements of LSE do not overlap */
   uint32_t flags;               /* SWA_JIT_DECODE_..., or-ed; default 0 */
-  uint32_t num_kv_heads;        /* 0: 1. Divides num_heads; more than 1 not with a footer format or an extra scope */
+  uint32_t num_kv_heads;        /* 0: 1. Divides num_heads; to 65,535; 1 with a footer format or an extra scope */
   int64_t kv_head_stride_bytes; /* a multiple of 16, >= the row bytes; 0: the row bytes */
   float kv_scale;               /* e4m3: the pool's scale; default 1 */
   float v_scale;                /* the same of v */
   const float *sinks;           /* float32 [H], an unscaled logit a head, any value; NULL: none */
-  float soft_cap;               /* c > 0; 0: none. Only with a configuration that has soft_cap */
+  float soft_cap;               /* c > 0, finite; 0: none. Only with a configuration that has soft_cap */
   uint32_t reserved;            /* 0 */
   /* V's own pool, read where head_dim_v is not 0: the blocks are kv's in number and size */
   const void *v;                /* [num_blocks, block_size, num_kv_heads] rows of head_dim_v elements, as kv */
@@ -416,8 +418,9 @@ SWA_JIT_API void swa_jit_decode_args_init_sized(swa_jit_decode_args *args, size_
 #define swa_jit_decode_args_init(args) swa_jit_decode_args_init_sized((args), sizeof(swa_jit_decode_args))
 
 /* Launches one decode step on stream (NULL: the current context's default stream) and returns. Checks the host side
- * (pointers, alignment, strides); contents are not read. No allocation, lock, system call or synchronisation of its
- * own. The stream may be of any context; a launch is quickest where it is the current one and the kernel was got there.
+ * (pointers, alignment, strides, overlaps); contents are not read. No allocation, lock, system call or synchronisation
+ * of its own. The stream may be of any context; a launch is quickest where it is the current one and the kernel was got
+ * there.
  * Returns: OK; INVALID; NEWER; UNSUPPORTED (lse, sinks or soft_cap given to a kernel without); WRONG_DEVICE;
  * CUDA_ERROR.
  * Thread-safety: any thread. */

@@ -386,6 +386,34 @@ static void native_architecture_is_the_current_contexts(void **state)
   finish(lib);
 }
 
+static void kernel_of_fields_that_do_not_fit_is_refused_before_any_work(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *text;
+    swa_jit_status status;
+  } rows[] = {
+      {"arch=sm_90a kv_format=footer_584 head_dim=256", SWA_JIT_INVALID},
+      {"arch=sm_90a extra_size=512 head_dim_v=128", SWA_JIT_INVALID},
+      {"arch=sm_90a kv_format=bf16 extra_size=512", SWA_JIT_UNSUPPORTED},
+      {"arch=sm_90a kernel=merge head_dim=128", SWA_JIT_INVALID},
+  };
+  swa_jit_lib *lib = start();
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+    swa_jit_config config = SWA_JIT_CONFIG_INIT;
+    const swa_jit_kernel *kernel = NULL;
+    assert_int_equal(swa_jit_config_from_text(rows[i].text, &config), SWA_JIT_OK);
+    assert_int_equal(swa_jit_kernel_get(lib, &config, &kernel), rows[i].status);
+    assert_null(kernel);
+    assert_int_equal(swa_jit_config_check(&config, NULL), rows[i].status);
+  }
+  swa_jit_stats stats = SWA_JIT_STATS_INIT;
+  assert_int_equal(swa_jit_stats_get(lib, &stats), SWA_JIT_OK);
+  assert_int_equal(stats.store_hits + stats.store_misses + stats.compiles + stats.compile_failures, 0);
+  assert_int_equal(cuda->num_calls(NULL), 0);
+  finish(lib);
+}
+
 static void kernel_with_a_missing_driver_is_no_driver_until_it_is_there(void **state)
 {
   (void)state;
@@ -435,6 +463,7 @@ int main(void)
       cmocka_unit_test(launch_on_another_architectures_stream_is_refused_by_name),
       cmocka_unit_test(kernel_of_an_absent_architecture_is_no_device_but_its_cubin_is_there),
       cmocka_unit_test(native_architecture_is_the_current_contexts),
+      cmocka_unit_test(kernel_of_fields_that_do_not_fit_is_refused_before_any_work),
       cmocka_unit_test(kernel_with_a_missing_driver_is_no_driver_until_it_is_there),
       cmocka_unit_test(stored_cubin_that_the_driver_refuses_is_compiled_again),
   };
