@@ -81,8 +81,7 @@ swa_jit_status sj_launch_kernel(const struct swa_jit_kernel *kernel, const sj_la
   return result == SJ_CU_SUCCESS ? SWA_JIT_OK : fail_launch(kernel, grid, stream, result);
 }
 
-/* Older devices know no programmatic dependent launch: there a kernel waits for its predecessor anyway. */
-static bool may_depend(const struct swa_jit_kernel *kernel, uint32_t flags)
+bool sj_launch_may_depend(const struct swa_jit_kernel *kernel, uint32_t flags)
 {
   return (flags & SWA_JIT_DECODE_DEPENDENT) != 0 && kernel->arch->id >= SWA_JIT_ARCH_SM_90A;
 }
@@ -114,6 +113,6 @@ swa_jit_status sj_launch_decode(const struct swa_jit_kernel *kernel, const swa_j
     return status;
   }
   const sj_launch_grid grid = {params.num_tokens, params.kv_head_groups, params.num_kv_heads, &params,
-                               may_depend(kernel, args->flags)};
+                               sj_launch_may_depend(kernel, args->flags)};
   return sj_launch_kernel(kernel, &grid, stream);
 }

@@ -13,6 +13,10 @@ typedef struct sj_launch_grid {
   bool is_dependent; /* may start before its predecessor in the stream has ended: sm_90a and later */
 } sj_launch_grid;
 
+/* Whether SWA_JIT_DECODE_DEPENDENT is among the flags and has an effect: before sm_90a a kernel waits for its
+ * predecessor anyway. */
+bool sj_launch_may_depend(const struct swa_jit_kernel *kernel, uint32_t flags);
+
 /* Launches what was checked. WRONG_DEVICE or CUDA_ERROR. */
 swa_jit_status sj_launch_kernel(const struct swa_jit_kernel *kernel, const sj_launch_grid *grid, swa_jit_stream stream);
 

@@ -20,7 +20,9 @@ enum {
   UNIT_BYTES = 16,     /* that a thread reads and writes */
   BF16_BYTES = 2,
   UNIT_ELEMENTS = UNIT_BYTES / BF16_BYTES,
-  WARP_THREADS = 32
+  WARP_THREADS = 32,
+  NO_PART = SWA_MERGE_MAX_PARTS,
+  INDEXED_SIZE = 16 /* of "outs[7]" */
 };
 
 static const float log2_e = 1.44269504088896340736f;
@@ -71,7 +73,7 @@ static swa_jit_status check_bits(const char *name, uint32_t given, uint32_t know
 static swa_jit_status check_forms(const swa_jit_merge_args *args)
 {
   const uint32_t parts_known = SWA_JIT_LSE_BASE_2 | SWA_JIT_LSE_EMPTY_PLUS_INFINITY;
-  swa_jit_status status = check_bits("flags", args->flags, 0);
+  swa_jit_status status = check_bits("flags", args->flags, SWA_JIT_DECODE_DEPENDENT);
   if (status == SWA_JIT_OK && (args->parts_form & SWA_JIT_LSE_WITH_SINK) != 0) {
     return sj_fail(SWA_JIT_INVALID,
                    "parts_form is %u, with SWA_JIT_LSE_WITH_SINK: the sink would count once a part; make the parts "
@@ -89,38 +91,13 @@ static swa_jit_status check_part_address(const char *name, unsigned part, const 
   if (address != NULL && ((uintptr_t)address & (alignment - 1)) == 0) {
     return SWA_JIT_OK; /* its name need not be written */
   }
-  char indexed[16];
+  char indexed[INDEXED_SIZE];
   snprintf(indexed, sizeof indexed, "%s[%u]", name, part);
   return sj_tensor_check_address(indexed, address, alignment);
 }
 
-/* A thread that wrote LSE or another row would change what other threads still have to read. */
-static swa_jit_status check_in_place(const swa_jit_merge_args *args, const swa_merge_params *params, unsigned part)
-{
-  if (args->lse != NULL && args->lse == args->lses[part]) {
-    return sj_fail(SWA_JIT_INVALID,
-                   "lse is lses[%u], %p: the parts' LSE is read while lse is written; use another tensor", part,
-                   (const void *)args->lse);
-  }
-  const bool is_same = args->out == args->outs[part];
-  if (is_same && args->num_tokens > 1 && params->out_token_stride != params->outs_token_stride) {
-    return sj_fail(
-        SWA_JIT_INVALID,
-        "out is outs[%u], and out_token_stride is %lld where outs_token_stride is %lld: in place the strides "
-        "must be the same",
-        part, params->out_token_stride, params->outs_token_stride);
-  }
-  if (is_same && args->num_heads > 1 && params->out_head_stride != params->outs_head_stride) {
-    return sj_fail(SWA_JIT_INVALID,
-                   "out is outs[%u], and out_head_stride is %lld where outs_head_stride is %lld: in place the strides "
-                   "must be the same",
-                   part, params->out_head_stride, params->outs_head_stride);
-  }
-  return SWA_JIT_OK;
-}
-
-static sj_tensor scalars_of(const swa_jit_merge_args *args, const char *name, long long token_stride,
-                            long long head_stride)
+static sj_tensor make_scalars(const swa_jit_merge_args *args, const char *name, long long token_stride,
+                              long long head_stride)
 {
   return (sj_tensor){
       .name = name,
@@ -134,34 +111,47 @@ static sj_tensor scalars_of(const swa_jit_merge_args *args, const char *name, lo
   };
 }
 
-static sj_tensor rows_of(const swa_jit_merge_args *args, const char *name, long long token_stride,
-                         long long head_stride)
+static sj_tensor make_rows(const swa_jit_merge_args *args, const char *name, long long token_stride,
+                           long long head_stride)
 {
-  sj_tensor rows = scalars_of(args, name, token_stride, head_stride);
+  sj_tensor rows = make_scalars(args, name, token_stride, head_stride);
   rows.row_length = args->head_dim;
   rows.element_bytes = BF16_BYTES;
   rows.alignment = UNIT_BYTES;
   return rows;
 }
 
-static swa_jit_status check_parts(const swa_jit_merge_args *args, const swa_merge_params *params)
+/* The parts' tensors are alike. */
+typedef struct tensors {
+  sj_tensor outs, lses, out, lse, sinks;
+} tensors;
+
+static tensors make_tensors(const swa_jit_merge_args *args, const swa_merge_params *params)
 {
-  const sj_tensor outs = rows_of(args, "outs", params->outs_token_stride, params->outs_head_stride);
-  const sj_tensor lses = scalars_of(args, "lses", params->lses_token_stride, params->lses_head_stride);
+  tensors all = {
+      .outs = make_rows(args, "outs", params->outs_token_stride, params->outs_head_stride),
+      .lses = make_scalars(args, "lses", params->lses_token_stride, params->lses_head_stride),
+      .out = make_rows(args, "out", params->out_token_stride, params->out_head_stride),
+      .lse = make_scalars(args, "lse", params->lse_token_stride, params->lse_head_stride),
+      .sinks = make_scalars(args, "sinks", 0, 1),
+  };
+  all.sinks.num_tokens = 1;
+  return all;
+}
+
+static swa_jit_status check_parts(const swa_jit_merge_args *args, const tensors *all)
+{
   swa_jit_status status = SWA_JIT_OK;
   for (unsigned i = 0; i < args->num_parts && status == SWA_JIT_OK; i++) {
     status = check_part_address("outs", i, args->outs[i], UNIT_BYTES);
     if (status == SWA_JIT_OK) {
       status = check_part_address("lses", i, args->lses[i], sizeof(float));
     }
-    if (status == SWA_JIT_OK) {
-      status = check_in_place(args, params, i);
-    }
   }
   if (status == SWA_JIT_OK) {
-    status = sj_tensor_check_strides(&outs);
+    status = sj_tensor_check_strides(&all->outs);
   }
-  return status == SWA_JIT_OK ? sj_tensor_check_strides(&lses) : status;
+  return status == SWA_JIT_OK ? sj_tensor_check_strides(&all->lses) : status;
 }
 
 static swa_jit_status check_written(const sj_tensor *tensor, const void *address)
@@ -173,19 +163,93 @@ static swa_jit_status check_written(const sj_tensor *tensor, const void *address
   return status == SWA_JIT_OK ? sj_tensor_check_apart(tensor) : status;
 }
 
-static swa_jit_status check_tensors(const swa_jit_merge_args *args, const swa_merge_params *params)
+static swa_jit_status check_tensors(const swa_jit_merge_args *args, const tensors *all)
 {
-  const sj_tensor out = rows_of(args, "out", params->out_token_stride, params->out_head_stride);
-  const sj_tensor lse = scalars_of(args, "lse", params->lse_token_stride, params->lse_head_stride);
-  swa_jit_status status = check_parts(args, params);
+  swa_jit_status status = check_parts(args, all);
   if (status == SWA_JIT_OK) {
-    status = check_written(&out, args->out);
+    status = check_written(&all->out, args->out);
   }
   if (status == SWA_JIT_OK && args->lse != NULL) {
-    status = check_written(&lse, args->lse);
+    status = check_written(&all->lse, args->lse);
   }
   return status == SWA_JIT_OK && args->sinks != NULL ? sj_tensor_check_address("sinks", args->sinks, sizeof(float))
                                                      : status;
+}
+
+/* ---- overlaps --------------------------------------------------------------------------------------------- */
+
+static bool do_meet(const sj_tensor *a, const void *a_address, const sj_tensor *b, const void *b_address)
+{
+  const sj_extent a_extent = sj_tensor_find_extent(a, a_address);
+  const sj_extent b_extent = sj_tensor_find_extent(b, b_address);
+  return sj_tensor_do_overlap(&a_extent, &b_extent)
+         && sj_tensor_do_rows_meet(a, (uintptr_t)a_address, b, (uintptr_t)b_address);
+}
+
+/* part: of a part's tensor, or NO_PART. */
+SJ_COLD static swa_jit_status fail_overlap(const sj_tensor *written, const void *address, sj_tensor read,
+                                           const void *read_address, unsigned part)
+{
+  char indexed[INDEXED_SIZE];
+  if (part != NO_PART) {
+    snprintf(indexed, sizeof indexed, "%s[%u]", read.name, part);
+    read.name = indexed;
+  }
+  const sj_extent written_extent = sj_tensor_find_extent(written, address);
+  const sj_extent read_extent = sj_tensor_find_extent(&read, read_address);
+  return sj_tensor_fail_overlap(&written_extent, &read_extent);
+}
+
+/* A thread reads all of the parts that it needs before it writes in their place: the same place, so the strides that
+ * count must be the same. */
+static swa_jit_status check_in_place(const swa_jit_merge_args *args, const tensors *all, unsigned part)
+{
+  const sj_tensor *out = &all->out, *outs = &all->outs;
+  const bool is_token = args->num_tokens > 1 && out->token_stride != outs->token_stride;
+  if (is_token || (args->num_heads > 1 && out->head_stride != outs->head_stride)) {
+    const char *axis = is_token ? "token" : "head";
+    return sj_fail(SWA_JIT_INVALID,
+                   "out is outs[%u], and out_%s_stride is %lld where outs_%s_stride is %lld: in place the strides must "
+                   "be the same; correct them, or use another tensor",
+                   part, axis, is_token ? out->token_stride : out->head_stride, axis,
+                   is_token ? outs->token_stride : outs->head_stride);
+  }
+  return SWA_JIT_OK;
+}
+
+/* What is written must be nothing that another thread still has to read. */
+static swa_jit_status check_overlap_of(const swa_jit_merge_args *args, const tensors *all, const sj_tensor *written,
+                                       const void *address)
+{
+  for (unsigned i = 0; i < args->num_parts; i++) {
+    if (written == &all->out && address == args->outs[i]) {
+      const swa_jit_status status = check_in_place(args, all, i);
+      if (status != SWA_JIT_OK) {
+        return status;
+      }
+    } else if (do_meet(written, address, &all->outs, args->outs[i])) {
+      return fail_overlap(written, address, all->outs, args->outs[i], i);
+    }
+    if (do_meet(written, address, &all->lses, args->lses[i])) {
+      return fail_overlap(written, address, all->lses, args->lses[i], i);
+    }
+  }
+  if (args->sinks != NULL && do_meet(written, address, &all->sinks, args->sinks)) {
+    return fail_overlap(written, address, all->sinks, args->sinks, NO_PART);
+  }
+  return SWA_JIT_OK;
+}
+
+static swa_jit_status check_overlap(const swa_jit_merge_args *args, const tensors *all)
+{
+  swa_jit_status status = check_overlap_of(args, all, &all->out, args->out);
+  if (status != SWA_JIT_OK || args->lse == NULL) {
+    return status;
+  }
+  if (do_meet(&all->lse, args->lse, &all->out, args->out)) {
+    return fail_overlap(&all->lse, args->lse, all->out, args->out, NO_PART);
+  }
+  return check_overlap_of(args, all, &all->lse, args->lse);
 }
 
 /* ---- the parameter ---------------------------------------------------------------------------------------- */
@@ -254,12 +318,17 @@ swa_jit_status sj_merge_launch(const struct swa_jit_kernel *kernel, const swa_ji
     return status;
   }
   fill_params(args, &params);
-  status = check_tensors(args, &params);
+  const tensors all = make_tensors(args, &params);
+  status = check_tensors(args, &all);
+  if (status == SWA_JIT_OK) {
+    status = check_overlap(args, &all);
+  }
   if (status != SWA_JIT_OK) {
     return status;
   }
   const unsigned num_threads = WARP_THREADS * kernel->plan.num_warps;
   const unsigned token_units = params.num_heads * params.row_units;
-  const sj_launch_grid grid = {args->num_tokens, (token_units + num_threads - 1) / num_threads, 1, &params, false};
+  const sj_launch_grid grid = {args->num_tokens, (token_units + num_threads - 1) / num_threads, 1, &params,
+                               sj_launch_may_depend(kernel, args->flags)};
   return sj_launch_kernel(kernel, &grid, stream);
 }

@@ -447,9 +447,9 @@ typedef struct swa_jit_merge_args {
   uint32_t num_tokens;  /* T, 0 to 2^31 - 1; 0 launches nothing */
   uint32_t num_heads;   /* H, 1 to 65,535 */
   uint32_t head_dim;    /* elements of a row, V's: a multiple of 8, 8 to 1024 */
-  uint32_t flags;       /* 0; SWA_JIT_DECODE_DEPENDENT's bit is kept for the same */
+  uint32_t flags;       /* SWA_JIT_DECODE_DEPENDENT, which means the same here; default 0 */
   uint32_t parts_form;  /* of the parts' LSE: SWA_JIT_LSE_BASE_2 and SWA_JIT_LSE_EMPTY_PLUS_INFINITY (-infinity means
-                                empty in either case), or-ed; default 0 */
+                           empty in either case), or-ed; default 0 */
   uint32_t lse_form;    /* of the merged LSE: SWA_JIT_LSE_..., or-ed; default 0 */
   const void *outs[8];  /* the first num_parts: bf16 [T, H, head_dim], 16-byte aligned */
   const float *lses[8]; /* the first num_parts: float32 [T, H] */

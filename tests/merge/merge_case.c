@@ -46,6 +46,7 @@ const merge_case merge_cases[] = {
     {"in_place_of_the_first", 2, 37, 16, 512, .spread = 2.0, .in_place = 1, .sinks = MERGE_USUAL_SINKS},
     {"in_place_of_the_last", 3, 37, 5, 72, .spread = 2.0, .in_place = 3, .layout = MERGE_PADDED},
     {"one_part_in_place", 1, 8, 128, 512, .spread = 2.0, .in_place = 1, .sinks = MERGE_USUAL_SINKS},
+    {"dependent", 2, 8, 8, 512, .spread = 2.0, .flags = SWA_JIT_DECODE_DEPENDENT, .sinks = MERGE_USUAL_SINKS},
     {"many_heads", 2, 2, 1000, 64, .spread = 2.0},
     {"many_tokens", 2, 70001, 3, 64, .spread = 2.0, .empty = MERGE_SOME_EMPTY, .sinks = MERGE_USUAL_SINKS},
 };
@@ -196,6 +197,7 @@ bool merge_data_make(const merge_case *which, merge_data *data_out)
   data.args.head_dim = which->head_dim;
   data.args.parts_form = which->parts_form;
   data.args.lse_form = which->lse_form;
+  data.args.flags = which->flags;
   if (!make_tensors(&data)) {
     merge_data_free(&data);
     return false;

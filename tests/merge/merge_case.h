@@ -22,7 +22,7 @@ typedef enum merge_sinks { MERGE_NO_SINKS, MERGE_USUAL_SINKS, MERGE_ODD_SINKS } 
 typedef struct merge_case {
   const char *name;
   uint32_t num_parts, num_tokens, num_heads, head_dim;
-  uint32_t parts_form, lse_form;
+  uint32_t parts_form, lse_form, flags;
   merge_layout layout;     /* of the parts */
   merge_layout out_layout; /* of out and lse; in place that of the parts */
   merge_empty empty;

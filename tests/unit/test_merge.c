@@ -223,6 +223,12 @@ static void merge_of_most_tokens_heads_and_elements_fits_the_grid(void **state)
   f->args.num_tokens = INT32_MAX;
   f->args.num_heads = 65535;
   f->args.head_dim = 1024;
+  for (unsigned i = 0; i < 2; i++) { /* 2^58 bytes a tensor */
+    f->args.outs[i] = address((uintptr_t)(1 + i) << 60);
+    f->args.lses[i] = address((uintptr_t)(3 + i) << 60);
+  }
+  f->args.out = address((uintptr_t)5 << 60);
+  f->args.lse = address((uintptr_t)6 << 60);
   assert_launched(f);
   assert_int_equal(cuda->get_launch(0)->grid[0], INT32_MAX);
   assert_int_equal(cuda->get_launch(0)->grid[1], 65535);
@@ -257,7 +263,7 @@ static void merge_counts_out_of_range_are_refused(void **state)
       {offsetof(swa_jit_merge_args, head_dim), 0, "head_dim is 0", "multiple of 8 from 8 to 1024"},
       {offsetof(swa_jit_merge_args, head_dim), 100, "head_dim is 100", "multiple of 8 from 8 to 1024"},
       {offsetof(swa_jit_merge_args, head_dim), 1032, "head_dim is 1032", "multiple of 8 from 8 to 1024"},
-      {offsetof(swa_jit_merge_args, flags), SWA_JIT_DECODE_DEPENDENT, "flags is 1", "the bits that it may have are 0"},
+      {offsetof(swa_jit_merge_args, flags), 2, "flags is 2", "the bits that it may have are 1"},
       {offsetof(swa_jit_merge_args, parts_form), 8, "parts_form is 8", "the bits that it may have are 5"},
       {offsetof(swa_jit_merge_args, parts_form), 3, "parts_form is 3", "the sink would count once a part"},
       {offsetof(swa_jit_merge_args, lse_form), 8, "lse_form is 8", "the bits that it may have are 7"},
@@ -363,11 +369,55 @@ static void merge_in_place_needs_the_same_strides(void **state)
   assert_launched(f);
 }
 
-static void merge_of_lse_in_place_is_refused(void **state)
+static void merge_that_writes_over_what_it_reads_is_refused(void **state)
+{
+  static const struct {
+    size_t written; /* the address's offset in the arguments */
+    uintptr_t address;
+    const char *message;
+  } cases[] = {
+      {offsetof(swa_jit_merge_args, lse), 0x40000008, "lse overlaps lses[1]: lse lies from 0x40000008 to 0x40000328"},
+      {offsetof(swa_jit_merge_args, lse), 0x30000004 + 4 * 199, "lse overlaps lses[0]"},
+      {offsetof(swa_jit_merge_args, lse), 0x20000020 - 4, "lse overlaps outs[1]"},
+      {offsetof(swa_jit_merge_args, lse), 0x50000030 + 2 * 38400 - 4, "lse overlaps out"},
+      {offsetof(swa_jit_merge_args, lse), 0x70000004 + 4 * 39, "lse overlaps sinks"},
+      {offsetof(swa_jit_merge_args, out), 0x10000010 + 2 * 192, "out overlaps outs[0]"},
+      {offsetof(swa_jit_merge_args, out), 0x40000010, "out overlaps lses[1]"},
+      {offsetof(swa_jit_merge_args, out), 0x70000000, "out overlaps sinks"},
+  };
+  fixture *f = *state;
+  const swa_jit_merge_args right = f->args;
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    memcpy((char *)&f->args + cases[i].written, &cases[i].address, sizeof cases[i].address);
+    assert_refused(f, cases[i].message, "memory of its own");
+    f->args = right;
+  }
+  f->args.lse = address(0x30000004 + 4 * 200); /* right behind a part's */
+  assert_launched(f);
+}
+
+/* The tokens' parts and result side by side in one buffer: [tokens, 3, heads, head_dim]. */
+static void merge_of_slices_of_one_buffer_is_legal(void **state)
 {
   fixture *f = *state;
-  f->args.lse = address(0x40000008);
-  assert_refused(f, "lse is lses[1]", "use another tensor");
+  const uintptr_t slice = 2 * 40 * 192;
+  f->args.outs[1] = address(0x10000010 + slice);
+  f->args.out = address(0x10000010 + 2 * slice);
+  f->args.outs_token_stride = f->args.out_token_stride = 3 * 40 * 192;
+  assert_launched(f);
+  f->args.out = address(0x10000010 + 2 * slice - 16);
+  assert_refused(f, "out overlaps outs[1]", "memory of its own");
+}
+
+static void merge_dependent_has_the_attribute_from_sm_90a_on(void **state)
+{
+  fixture *f = *state;
+  f->args.flags = SWA_JIT_DECODE_DEPENDENT;
+  assert_launched(f);
+  assert_true(cuda->get_launch(0)->is_dependent);
+  f->kernel.arch = sj_arch_find(SWA_JIT_ARCH_SM_89);
+  assert_launched(f);
+  assert_false(cuda->get_launch(1)->is_dependent);
 }
 
 static void merge_with_a_decode_kernel_is_refused_and_the_reverse(void **state)
@@ -429,7 +479,9 @@ int main(void)
       TEST(merge_with_a_null_or_misaligned_pointer_is_refused),
       TEST(merge_with_a_wrong_stride_names_it_and_its_limit),
       TEST(merge_in_place_needs_the_same_strides),
-      TEST(merge_of_lse_in_place_is_refused),
+      TEST(merge_that_writes_over_what_it_reads_is_refused),
+      TEST(merge_of_slices_of_one_buffer_is_legal),
+      TEST(merge_dependent_has_the_attribute_from_sm_90a_on),
       TEST(merge_with_a_decode_kernel_is_refused_and_the_reverse),
       TEST(merge_without_kernel_or_arguments_is_refused),
       TEST(merge_of_a_newer_struct_is_taken_while_its_tail_is_zero),
