@@ -57,7 +57,7 @@ static const pick_row *find_row(uint32_t arch, uint32_t num_tokens, uint32_t num
 }
 
 /* The least legal value that is >= needed, but at most chosen: a group wider
- * than the heads there are, or a tile longer than the window, only computes
+ * than the heads there are, or a tile longer than either scope, only computes
  * what is thrown away. */
 static uint32_t cap_value(const sj_config_field *field, uint32_t chosen, uint32_t needed)
 {
@@ -69,8 +69,15 @@ static uint32_t cap_value(const sj_config_field *field, uint32_t chosen, uint32_
   return chosen;
 }
 
+/* Whether a tile's rows arrive while those of the one before are worked on. */
+static bool has_overlap(const sj_tile_plan *plan)
+{
+  return plan->exact_softmax != 0 || plan->num_stages >= 2;
+}
+
 /* The choice, else the nearest smaller one that fits the architecture: a
- * smaller tile first, as it changes less. */
+ * smaller tile first, as it changes less. A tile of which only one fits makes
+ * way for a smaller one of which two do. */
 static swa_jit_status fit(const sj_arch *arch, const sj_config_field *group, const sj_config_field *tile,
                           swa_jit_config *config)
 {
@@ -78,6 +85,7 @@ static swa_jit_status fit(const sj_arch *arch, const sj_config_field *group, con
   const uint32_t head_group = config->head_group;
   const uint32_t kv_tile = config->kv_tile;
   for (unsigned g = group->num_values; g > 0; g--) {
+    uint32_t single_tile = 0;
     for (unsigned t = tile->num_values; t > 0; t--) {
       if (group->values[g - 1] > head_group || tile->values[t - 1] > kv_tile) {
         continue;
@@ -86,9 +94,14 @@ static swa_jit_status fit(const sj_arch *arch, const sj_config_field *group, con
       config->head_group = group->values[g - 1];
       config->kv_tile = tile->values[t - 1];
       status = sj_tile_plan_make(config, arch, &plan);
-      if (status != SWA_JIT_UNSUPPORTED) {
+      if (status != SWA_JIT_UNSUPPORTED && (status != SWA_JIT_OK || has_overlap(&plan))) {
         return status;
       }
+      single_tile = status == SWA_JIT_OK && single_tile == 0 ? config->kv_tile : single_tile;
+    }
+    if (single_tile != 0) {
+      config->kv_tile = single_tile;
+      return SWA_JIT_OK;
     }
   }
   return status;
@@ -112,7 +125,8 @@ swa_jit_status sj_pick_make(uint32_t num_tokens, uint32_t num_heads, uint32_t nu
   const sj_config_field *tile = sj_config_field_find("kv_tile", strlen("kv_tile"));
   const pick_row *row = find_row(config.arch, num_tokens, num_heads, num_sms != 0 ? num_sms : arch->usual_num_sms);
   config.head_group = cap_value(group, row->head_group, num_heads);
-  config.kv_tile = cap_value(tile, row->kv_tile, config.window_size);
+  config.kv_tile =
+      cap_value(tile, row->kv_tile, config.window_size > config.extra_size ? config.window_size : config.extra_size);
   sj_kept_message kept; /* what did not fit on the way is no failure of this call */
   sj_message_keep(&kept);
   const swa_jit_status status = fit(arch, group, tile, &config);

@@ -211,9 +211,12 @@ SWA_JIT_API swa_jit_status swa_jit_config_from_text(const char *text, swa_jit_co
 SWA_JIT_API const char *swa_jit_arch_name(uint32_t arch);
 SWA_JIT_API swa_jit_status swa_jit_arch_from_name(const char *name, uint32_t *arch_out);
 
-/* Sets config's head_group and kv_tile to the fastest measured for a problem; the other fields are read.
- * num_tokens, num_heads >= 1; num_sms: the device's multiprocessors, 0 for the architecture's usual number.
- * Returns: OK; INVALID; NEWER. Thread-safety: any thread. Source of the table: docs/measurements.md. */
+/* Sets config's head_group and kv_tile to the fastest measured for a problem, of what fits; the other fields are read.
+ * num_tokens, num_heads >= 1. Of several KV heads each counts as a token of its own: pass num_tokens * num_kv_heads,
+ * and the query heads of one KV head. The head_group is never more than these rounded up. num_sms: the device's
+ * multiprocessors, 0 for the architecture's usual number.
+ * Returns: OK; INVALID; UNSUPPORTED (nothing fits); NEWER. Thread-safety: any thread. Source of the table:
+ * docs/measurements.md. */
 SWA_JIT_API swa_jit_status swa_jit_pick(uint32_t num_tokens, uint32_t num_heads, uint32_t num_sms,
                                         swa_jit_config *config_inout);
 

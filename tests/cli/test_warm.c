@@ -9,6 +9,7 @@
 #include "arch.h"
 #include "config.h"
 #include "pick.h"
+#include "presets.h"
 #include "print.h"
 #include "status.h"
 #include "temp_dir.h"
@@ -63,6 +64,11 @@ swa_jit_status swa_jit_config_from_text(const char *text, swa_jit_config *config
 swa_jit_status swa_jit_arch_from_name(const char *name, uint32_t *arch_out)
 {
   return sj_arch_read_name(name, strlen(name), arch_out);
+}
+
+swa_jit_status swa_jit_pick(uint32_t num_tokens, uint32_t num_heads, uint32_t num_sms, swa_jit_config *config_inout)
+{
+  return sj_pick_make(num_tokens, num_heads, num_sms, config_inout);
 }
 
 swa_jit_status swa_jit_config_check(const swa_jit_config *config, uint32_t *shared_memory_bytes_out)
@@ -228,25 +234,99 @@ static bool holds(const warm_plan *plan, const swa_jit_config *config)
 static void preset_holds_whatever_is_picked(void **state)
 {
   static const char *const archs = "sm_80,sm_89,sm_90a,sm_100a,sm_103a,sm_120a";
-  warm_options options = {.preset = "deepseek-v4", .jobs = 1};
-  warm_plan plan;
   (void)state;
-  options.lists[WARM_ARCH] = archs;
-  assert_true(warm_plan_make(&options, &plan));
-  for (unsigned i = 0; sj_arch_at(i) != NULL; i++) {
-    for (uint32_t num_heads = 8; num_heads <= 128; num_heads *= 2) {
-      for (uint32_t num_tokens = 1; num_tokens < 100000; num_tokens += 1 + num_tokens / 8) {
-        swa_jit_config config = SWA_JIT_CONFIG_INIT;
-        config.arch = sj_arch_at(i)->id;
-        assert_int_equal(sj_pick_make(num_tokens, num_heads, 0, &config), SWA_JIT_OK);
-        if (!holds(&plan, &config)) {
-          fail_msg("%u tokens, %u heads on %s: head_group %u, kv_tile %u is not in the preset", num_tokens, num_heads,
-                   sj_arch_at(i)->name, config.head_group, config.kv_tile);
+  for (unsigned at = 0; warm_shape_at(at) != NULL; at++) {
+    const warm_shape *shape = warm_shape_at(at);
+    warm_options options = {.preset = shape->preset, .jobs = 1};
+    warm_plan plan;
+    swa_jit_config asked = SWA_JIT_CONFIG_INIT;
+    char text[512];
+    options.lists[WARM_ARCH] = archs;
+    snprintf(text, sizeof text, "%s kv_format=%s extra_format=%s", shape->fields, shape->kv_format,
+             strstr(shape->fields, "extra_size") != NULL ? shape->kv_format : "e4m3_slot");
+    assert_int_equal(sj_config_from_text(text, &asked), SWA_JIT_OK);
+    assert_true(warm_plan_make(&options, &plan));
+    assert_true(warm_plan_settle(&plan, NULL));
+    for (unsigned i = 0; sj_arch_at(i) != NULL; i++) {
+      for (uint32_t devices = 1; devices <= 16 && shape->num_heads != 0; devices *= 2) {
+        uint32_t num_kv_heads = shape->num_kv_heads / devices;
+        uint32_t num_heads = shape->num_heads / devices / (num_kv_heads != 0 ? num_kv_heads : 1);
+        for (uint32_t num_tokens = 1; num_heads != 0 && num_tokens < 100000; num_tokens += 1 + num_tokens / 8) {
+          swa_jit_config config = asked;
+          config.arch = sj_arch_at(i)->id;
+          if (sj_pick_make(num_tokens, num_heads, 0, &config) == SWA_JIT_OK && !holds(&plan, &config)) {
+            fail_msg("%s: %u tokens, %u heads on %s: head_group %u, kv_tile %u is not in the preset", shape->preset,
+                     num_tokens, num_heads, sj_arch_at(i)->name, config.head_group, config.kv_tile);
+          }
         }
       }
     }
+    warm_plan_finish(&plan);
+  }
+}
+
+static void preset_has_each_configuration_once_and_takes_the_other_lists(void **state)
+{
+  warm_options options = {.preset = "gemma2", .jobs = 1};
+  warm_plan plan;
+  (void)state;
+  options.lists[WARM_ARCH] = "sm_90a,sm_90a";
+  options.lists[WARM_KV_FORMAT] = "bf16,e4m3";
+  options.lists[WARM_LENS_TYPE] = "int64";
+  assert_true(warm_plan_make(&options, &plan));
+  assert_true(warm_plan_settle(&plan, NULL));
+  assert_int_equal(plan.num_jobs, 4); /* two head_dims, two formats; 8 heads of 4 KV heads are as 16 of 8 */
+  for (size_t i = 0; i < plan.num_jobs; i++) {
+    assert_int_equal(plan.jobs[i].config.lens_type, SWA_JIT_INT64);
+    assert_int_equal(plan.jobs[i].config.window_size, 4096);
+    assert_int_equal(plan.jobs[i].config.soft_cap, 1);
+    for (size_t other = 0; other < i; other++) {
+      assert_string_not_equal(plan.jobs[i].text, plan.jobs[other].text);
+    }
   }
   warm_plan_finish(&plan);
+}
+
+static void shape_on_more_devices_than_kv_heads_keeps_one_on_each(void **state)
+{
+  static const struct {
+    uint32_t num_heads, num_kv_heads, heads[WARM_NUM_PARALLEL];
+  } cases[] = {
+      {128, 1, {128, 64, 32, 16, 8}}, {64, 8, {8, 8, 8, 8, 4}},  {8, 4, {2, 2, 2, 1, 0}},
+      {96, 8, {12, 12, 12, 12, 6}},   {32, 32, {1, 1, 1, 1, 1}},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const warm_shape shape = {.num_heads = cases[i].num_heads, .num_kv_heads = cases[i].num_kv_heads};
+    uint32_t heads[WARM_NUM_PARALLEL];
+    warm_shape_heads(&shape, heads);
+    assert_memory_equal(heads, cases[i].heads, sizeof heads);
+  }
+}
+
+/* The page and --help are written by hand; the table is what they tell of. */
+static void every_preset_is_in_the_manual(void **state)
+{
+  char *page = NULL;
+  size_t size = 0;
+  (void)state;
+  assert_true(temp_dir_read(PRESETS_PAGE, &page, &size));
+  for (unsigned i = 0; warm_shape_at(i) != NULL; i++) {
+    const warm_shape *shape = warm_shape_at(i);
+    char row[512];
+    snprintf(row, sizeof row, "\n| `%s` | %u / %u | `%s` | `%s` |", shape->preset, shape->num_heads,
+             shape->num_kv_heads, shape->kv_format, shape->fields);
+    if (shape->num_heads != 0 && strstr(page, row) == NULL) {
+      fail_msg("docs/presets.md has no row %s", row + 1);
+    }
+    for (size_t option = 0; option < warm_cli.num_options; option++) {
+      const char *name = warm_cli.options[option].name;
+      if (name != NULL && strcmp(name, "preset") == 0) {
+        assert_non_null(strstr(warm_cli.options[option].help, shape->preset));
+      }
+    }
+  }
+  free(page);
 }
 
 static void file_with_a_zero_byte_is_no_trap(void **state)
@@ -435,6 +515,9 @@ int main(void)
       cmocka_unit_test(product_beyond_the_limit_is_refused),
       cmocka_unit_test(native_is_the_device_and_fails_without_one),
       cmocka_unit_test(preset_holds_whatever_is_picked),
+      cmocka_unit_test(preset_has_each_configuration_once_and_takes_the_other_lists),
+      cmocka_unit_test(shape_on_more_devices_than_kv_heads_keeps_one_on_each),
+      cmocka_unit_test(every_preset_is_in_the_manual),
       IN_TEMP_DIR(file_with_a_zero_byte_is_no_trap),
       cmocka_unit_test(combination_refused_is_listed_and_good),
       cmocka_unit_test(plan_of_refusals_alone_is_not_good),

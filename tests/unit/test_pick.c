@@ -156,6 +156,74 @@ static void pick_for_a_short_window_takes_no_longer_tile_than_needed(void **stat
   }
 }
 
+static void pick_of_query_heads_of_a_kv_head_takes_the_least_group_that_holds_them(void **state)
+{
+  (void)state;
+  /* head_dim, head_dim_v, window_size, query heads of a KV head, head_group: gpt-oss, MiMo-V2, Gemma 2, Step-3 */
+  static const uint32_t models[][5] = {
+      {64, 64, 128, 8, 8}, {192, 128, 128, 8, 8}, {256, 256, 4096, 2, 8}, {128, 128, 512, 12, 16}};
+  static const uint32_t archs[] = {SWA_JIT_ARCH_SM_80, SWA_JIT_ARCH_SM_90A, SWA_JIT_ARCH_SM_100A, SWA_JIT_ARCH_SM_120A};
+  for (size_t i = 0; i < 16; i++) {
+    const uint32_t *model = models[i / 4];
+    swa_jit_config config = SWA_JIT_CONFIG_INIT;
+    config.arch = archs[i % 4];
+    config.head_dim = model[0];
+    config.head_dim_v = model[1];
+    config.window_size = model[2];
+    config.kv_format = SWA_JIT_KV_BF16;
+    check_problem(&config, 1, model[3]);
+    assert_int_equal(pick(&config, 100000, model[3], 0).head_group, model[4]);
+  }
+}
+
+static void pick_for_two_scopes_fits_and_is_as_long_as_the_longer(void **state)
+{
+  (void)state;
+  static const uint32_t formats[] = {SWA_JIT_KV_E4M3_SLOT, SWA_JIT_KV_FOOTER_584, SWA_JIT_KV_FOOTER_528};
+  static const uint32_t sizes[] = {16, 512, 8192};
+  const sj_arch *arch = NULL;
+  for (unsigned a = 0; (arch = sj_arch_at(a)) != NULL; a++) {
+    for (size_t i = 0; i < 9; i++) {
+      swa_jit_config config = SWA_JIT_CONFIG_INIT;
+      config.arch = arch->id;
+      config.window_size = 16;
+      config.kv_format = config.extra_format = formats[i / 3];
+      config.extra_size = sizes[i % 3];
+      config.sinks = 1;
+      for (uint32_t num_heads = 8; num_heads <= 128; num_heads *= 2) {
+        check_problem(&config, 1, num_heads);
+        check_problem(&config, 4096, num_heads);
+      }
+      assert_true(sizes[i % 3] > 16 || pick(&config, 1, 64, 0).kv_tile == 16);
+    }
+  }
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  config.arch = SWA_JIT_ARCH_SM_90A;
+  config.window_size = 16;
+  config.extra_size = 512;
+  assert_true(pick(&config, 1, 64, 0).kv_tile > 16);
+}
+
+/* One stage in shared memory is filled only when the work on it has ended. */
+static void pick_of_a_tile_that_fits_once_takes_one_that_fits_twice(void **state)
+{
+  (void)state;
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  config.arch = SWA_JIT_ARCH_SM_90A;
+  config.head_dim = config.head_dim_v = 256;
+  config.kv_format = SWA_JIT_KV_BF16;
+  config.window_size = 4096;
+  sj_tile_plan plan;
+  config.head_group = 8;
+  config.kv_tile = 128;
+  assert_int_equal(sj_tile_plan_make(&config, sj_arch_find(config.arch), &plan), SWA_JIT_OK);
+  assert_int_equal(plan.num_stages, 1);
+  const swa_jit_config picked = pick(&config, 1, 2, 0);
+  assert_int_equal(picked.kv_tile, 64);
+  assert_int_equal(sj_tile_plan_make(&picked, sj_arch_find(config.arch), &plan), SWA_JIT_OK);
+  assert_true(plan.num_stages >= 2);
+}
+
 static void pick_depends_on_the_load_of_a_multiprocessor(void **state)
 {
   (void)state;
@@ -257,6 +325,9 @@ int main(void)
       cmocka_unit_test(pick_for_any_problem_fits_its_architecture),
       cmocka_unit_test(pick_for_few_heads_takes_no_wider_group_than_needed),
       cmocka_unit_test(pick_for_a_short_window_takes_no_longer_tile_than_needed),
+      cmocka_unit_test(pick_of_query_heads_of_a_kv_head_takes_the_least_group_that_holds_them),
+      cmocka_unit_test(pick_for_two_scopes_fits_and_is_as_long_as_the_longer),
+      cmocka_unit_test(pick_of_a_tile_that_fits_once_takes_one_that_fits_twice),
       cmocka_unit_test(pick_depends_on_the_load_of_a_multiprocessor),
       cmocka_unit_test(pick_with_a_count_of_zero_is_invalid),
       cmocka_unit_test(pick_for_native_is_invalid),

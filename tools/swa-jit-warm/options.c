@@ -5,8 +5,22 @@
 #include <unistd.h>
 
 const char *const warm_field_names[WARM_NUM_FIELDS] = {
-    "arch",       "head_dim",  "head_group", "kv_tile", "window_size", "kv_format",
-    "index_type", "lens_type", "scale_type", "lse",     "kernel",
+    [WARM_ARCH] = "arch",
+    [WARM_HEAD_DIM] = "head_dim",
+    [WARM_HEAD_GROUP] = "head_group",
+    [WARM_KV_TILE] = "kv_tile",
+    [WARM_WINDOW_SIZE] = "window_size",
+    [WARM_KV_FORMAT] = "kv_format",
+    [WARM_INDEX_TYPE] = "index_type",
+    [WARM_LENS_TYPE] = "lens_type",
+    [WARM_SCALE_TYPE] = "scale_type",
+    [WARM_LSE] = "lse",
+    [WARM_HEAD_DIM_V] = "head_dim_v",
+    [WARM_SINKS] = "sinks",
+    [WARM_SOFT_CAP] = "soft_cap",
+    [WARM_EXTRA_SIZE] = "extra_size",
+    [WARM_EXTRA_FORMAT] = "extra_format",
+    [WARM_KERNEL] = "kernel",
 };
 
 #define LIST(index, option_name, help_text)                                                                            \
@@ -30,24 +44,36 @@ const char *const warm_field_names[WARM_NUM_FIELDS] = {
 
 static const sj_cli_option option_table[] = {
     HEADING("Configurations, every combination of the lists"), /* the lists follow it, in the order of the fields */
-    LIST(0, "arch",
+    LIST(WARM_ARCH, "arch",
          "architectures: sm_80, sm_89, sm_90a, sm_100a, sm_103a, sm_120a; native: the device's (default sm_100a)"),
-    LIST(1, "head-dim", "elements of a row: 64, 96, 128, 192, 256, 512 (default 512)"),
-    LIST(2, "head-group", "query heads per CTA: 8, 16, 32, 64, 128 (default 16)"),
-    LIST(3, "kv-tile", "KV rows per pipeline stage: 16, 32, 64, 128 (default 16)"),
-    LIST(4, "window-size", "most positions that a token attends to: 1 to 8192 (default 128)"),
-    LIST(5, "kv-format", "how a KV row is stored: e4m3_slot (default e4m3_slot)"),
-    LIST(6, "index-type", "type of indices: int32, int64 (default int32)"),
-    LIST(7, "lens-type", "type of lens: int32, int64 (default int32)"),
-    LIST(8, "scale-type", "type of inv_scale: float32, bfloat16 (default float32)"),
-    LIST(9, "lse", "1: the kernel can write LSE; 0: it cannot (default 1)"),
-    LIST(
-        10, "kernel",
-        "decode: a step of attention; merge: partial results to one, a kernel for every shape, for which no other list "
-        "but --arch counts (default decode)"),
+    LIST(WARM_HEAD_DIM, "head-dim", "elements of a row: 64, 96, 128, 192, 256, 512 (default 512)"),
+    LIST(WARM_HEAD_GROUP, "head-group", "query heads per CTA: 8, 16, 32, 64, 128 (default 16)"),
+    LIST(WARM_KV_TILE, "kv-tile", "KV rows per pipeline stage: 16, 32, 64, 128 (default 16)"),
+    LIST(WARM_WINDOW_SIZE, "window-size",
+         "most positions that a token attends to in the window: 1 to 8192 (default 128)"),
+    LIST(WARM_KV_FORMAT, "kv-format",
+         "how a KV row is stored: e4m3_slot, e4m3, bf16, footer_584, footer_528 (default e4m3_slot)"),
+    LIST(WARM_INDEX_TYPE, "index-type", "type of indices: int32, int64 (default int32)"),
+    LIST(WARM_LENS_TYPE, "lens-type", "type of lens: int32, int64 (default int32)"),
+    LIST(WARM_SCALE_TYPE, "scale-type", "type of inv_scale: float32, bfloat16 (default float32)"),
+    LIST(WARM_LSE, "lse", "1: the kernel can write LSE; 0: it cannot (default 1)"),
+    LIST(WARM_HEAD_DIM_V, "head-dim-v",
+         "elements of a row of V's own pool, values that --head-dim takes; 0: V is K's row (default 0)"),
+    LIST(WARM_SINKS, "sinks", "1: the kernel takes a sink a head; 0: it does not (default 0)"),
+    LIST(WARM_SOFT_CAP, "soft-cap", "1: the kernel caps scores; 0: it does not (default 0)"),
+    LIST(WARM_EXTRA_SIZE, "extra-size",
+         "most positions of a token in the extra scope: 1 to 8192; 0: no such scope (default 0)"),
+    LIST(WARM_EXTRA_FORMAT, "extra-format",
+         "how a row of the extra scope is stored, values that --kv-format takes; of no effect where --extra-size is 0 "
+         "(default e4m3_slot)"),
+    LIST(WARM_KERNEL, "kernel",
+         "decode: a step of attention; merge: partial results to one, a kernel for every shape, for which no other "
+         "list but --arch counts (default decode)"),
     TEXT(preset, "preset", "NAME",
-         "deepseek-v4: head_dim 512 and window_size 128 with every head_group and kv_tile that swa_jit_pick chooses "
-         "for them, and the defaults; the remaining lists apply"),
+         "the kernels of a model's layers, their heads on 1 to 16 devices, with every head_group and kv_tile that "
+         "swa_jit_pick chooses: deepseek-v4, deepseek-v4-pro, deepseek-v4-flash, deepseek-v4.1, gpt-oss, mimo-v2, "
+         "gemma2, gemma3, gemma4, mistral, phi3, step3. --kv-format replaces the model's format; --arch, --index-type, "
+         "--lens-type, --scale-type, --lse and --kernel apply, the lists of other fields do not go with it"),
     TEXT(from, "from", "FILE",
          "the configurations of a file, one a line as \"arch=sm_100a head_dim=512\", such as the file that "
          "SWA_JIT_RECORD named; # begins a comment; - reads standard input. --arch replaces each line's architecture; "
@@ -95,6 +121,8 @@ static const char *const description[] = {
 
 static const char *const examples[] = {
     "swa-jit-warm --preset deepseek-v4 --arch sm_90a,sm_100a --cache-dir /opt/app/cubins",
+    "swa-jit-warm --preset gpt-oss --arch native --kv-format bf16,e4m3",
+    "swa-jit-warm --kv-format footer_584 --sinks 0,1 --extra-size 0,512 --extra-format footer_584 --kv-tile 64",
     "swa-jit-warm --head-group 16,32,64 --kv-tile 16,64 --dry-run",
     "SWA_JIT_RECORD=wanted.txt app; swa-jit-warm --from wanted.txt --arch sm_100a",
     NULL,
@@ -117,6 +145,13 @@ const char *warm_option_name(int field)
   return option_table[1 + field].name;
 }
 
+/* What tells a model's layers from each other. */
+static bool is_set_by_preset(int field)
+{
+  return (field >= WARM_HEAD_DIM && field <= WARM_WINDOW_SIZE)
+         || (field >= WARM_HEAD_DIM_V && field <= WARM_EXTRA_FORMAT);
+}
+
 sj_cli_outcome warm_options_read(int argc, char **argv, warm_options *options_out)
 {
   warm_options options = {0};
@@ -131,7 +166,7 @@ sj_cli_outcome warm_options_read(int argc, char **argv, warm_options *options_ou
     if (options.lists[i] != NULL && options.from != NULL) {
       return sj_cli_refuse(&warm_cli, "--from excludes --%s: its lines name it", warm_option_name(i));
     }
-    if (options.lists[i] != NULL && options.preset != NULL && i <= WARM_WINDOW_SIZE) {
+    if (options.lists[i] != NULL && options.preset != NULL && is_set_by_preset(i)) {
       return sj_cli_refuse(&warm_cli, "--preset excludes --%s: it sets it", warm_option_name(i));
     }
   }

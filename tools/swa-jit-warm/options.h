@@ -9,7 +9,25 @@
 #include "cli.h"
 
 /* The configuration's fields, each a list option; the names are the library's (swa_jit_config_to_text). */
-enum { WARM_ARCH, WARM_HEAD_DIM, WARM_HEAD_GROUP, WARM_KV_TILE, WARM_WINDOW_SIZE, WARM_NUM_FIELDS = 11 };
+enum {
+  WARM_ARCH,
+  WARM_HEAD_DIM,
+  WARM_HEAD_GROUP,
+  WARM_KV_TILE,
+  WARM_WINDOW_SIZE,
+  WARM_KV_FORMAT,
+  WARM_INDEX_TYPE,
+  WARM_LENS_TYPE,
+  WARM_SCALE_TYPE,
+  WARM_LSE,
+  WARM_HEAD_DIM_V,
+  WARM_SINKS,
+  WARM_SOFT_CAP,
+  WARM_EXTRA_SIZE,
+  WARM_EXTRA_FORMAT,
+  WARM_KERNEL,
+  WARM_NUM_FIELDS
+};
 extern const char *const warm_field_names[WARM_NUM_FIELDS];
 const char *warm_option_name(int field); /* "head-dim" */
 

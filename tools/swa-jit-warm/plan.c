@@ -8,16 +8,9 @@
 
 #include "memory.h"
 #include "number.h"
+#include "presets.h"
 
-enum { MAX_JOBS = 4096, ELEMENT_SIZE = 64 };
-
-/* What swa_jit_pick chooses for head_dim 512, window 128 and 8 to 128 heads (a test walks it over this), and the
- * library's defaults. */
-static const struct {
-  const char *head_group, *kv_tile;
-} deepseek_v4[] = {
-    {"16", "16"}, {"8", "128"}, {"16", "128"}, {"32", "128"}, {"64", "128"}, {"128", "128"},
-};
+enum { MAX_JOBS = 4096, ELEMENT_SIZE = 64, MOST_TOKENS = 100000 /* that presets pick for */ };
 
 static bool complain(const char *what, const char *why)
 {
@@ -25,7 +18,7 @@ static bool complain(const char *what, const char *why)
   return false;
 }
 
-static bool add_job(warm_plan *plan, const swa_jit_config *config, bool is_demanded)
+static bool add_job(warm_plan *plan, const warm_job *job)
 {
   if (plan->num_jobs == MAX_JOBS) {
     return complain("too many configurations", "4096 are the most at once: use shorter lists");
@@ -34,9 +27,15 @@ static bool add_job(warm_plan *plan, const swa_jit_config *config, bool is_deman
     plan->capacity = plan->capacity != 0 ? 2 * plan->capacity : 64;
     plan->jobs = sj_memory_grow(plan->jobs, plan->capacity, sizeof *plan->jobs);
   }
-  warm_job *job = &plan->jobs[plan->num_jobs++];
-  *job = (warm_job){.config = *config, .is_demanded = is_demanded, .info = SWA_JIT_KERNEL_INFO_INIT};
+  plan->jobs[plan->num_jobs++] = *job;
   return true;
+}
+
+static bool add_config(warm_plan *plan, const swa_jit_config *config, uint32_t picks_heads, bool is_demanded)
+{
+  const warm_job job = {
+      .config = *config, .picks_heads = picks_heads, .is_demanded = is_demanded, .info = SWA_JIT_KERNEL_INFO_INIT};
+  return add_job(plan, &job);
 }
 
 /* ---- lists ------------------------------------------------------------------------------------------------ */
@@ -69,58 +68,103 @@ static bool check_lists(const char *const lists[WARM_NUM_FIELDS])
   return true;
 }
 
-/* The configuration of a text. Of a merge the other lists are not meant: combined with it they give the same one. */
-static bool add_combination(warm_plan *plan, const char *text)
+/* The configuration of a text, less what its lists are not meant for: of a merge all but arch, and extra_format where
+ * there is no extra scope. */
+static bool add_combination(warm_plan *plan, uint32_t picks_heads, const char *text)
 {
   swa_jit_config config = SWA_JIT_CONFIG_INIT;
-  swa_jit_config merge = SWA_JIT_CONFIG_INIT;
+  swa_jit_config usual = SWA_JIT_CONFIG_INIT;
   if (swa_jit_config_from_text(text, &config) != SWA_JIT_OK) {
     return complain(text, swa_jit_message());
   }
-  merge.arch = config.arch;
-  merge.kernel = config.kernel;
-  return add_job(plan, config.kernel == SWA_JIT_KERNEL_MERGE ? &merge : &config, false);
+  if (config.kernel == SWA_JIT_KERNEL_MERGE) {
+    usual.arch = config.arch;
+    usual.kernel = config.kernel;
+    config = usual;
+    picks_heads = 0;
+  }
+  if (config.extra_size == 0) {
+    config.extra_format = usual.extra_format;
+  }
+  return add_config(plan, &config, picks_heads, false);
 }
 
 /* Adds every combination of the lists from field on; text holds the fields before it. */
-static bool add_product(warm_plan *plan, const char *const lists[WARM_NUM_FIELDS], unsigned field, const char *text)
+static bool add_product(warm_plan *plan, const char *const lists[WARM_NUM_FIELDS], uint32_t picks_heads, unsigned field,
+                        const char *text)
 {
   if (field == WARM_NUM_FIELDS) {
-    return add_combination(plan, text);
+    return add_combination(plan, picks_heads, text);
   }
   if (lists[field] == NULL) {
-    return add_product(plan, lists, field + 1, text);
+    return add_product(plan, lists, picks_heads, field + 1, text);
   }
   char element[ELEMENT_SIZE];
   const char *at = lists[field];
   bool added = true;
   while (added && sj_list_next(&at, element, sizeof element)) {
     char *longer = sj_memory_format("%s %s=%s", text, warm_field_names[field], element);
-    added = add_product(plan, lists, field + 1, longer);
+    added = add_product(plan, lists, picks_heads, field + 1, longer);
     free(longer);
+  }
+  return added;
+}
+
+/* ---- presets ---------------------------------------------------------------------------------------------- */
+
+static bool refuse_preset(const char *name)
+{
+  char option[ELEMENT_SIZE + 32];
+  char known[512] = "";
+  const char *last = "";
+  size_t length = 0;
+  const warm_shape *shape = NULL;
+  for (unsigned i = 0; (shape = warm_shape_at(i)) != NULL && length < sizeof known; i++) {
+    if (strcmp(shape->preset, last) != 0) {
+      length +=
+          (size_t)snprintf(known + length, sizeof known - length, "%s%s", i == 0 ? "use one of " : ", ", shape->preset);
+    }
+    last = shape->preset;
+  }
+  snprintf(option, sizeof option, "--preset is \"%.*s\"", ELEMENT_SIZE, name);
+  return complain(option, known);
+}
+
+static bool add_shape(warm_plan *plan, const warm_options *options, const warm_shape *shape)
+{
+  uint32_t heads[WARM_NUM_PARALLEL];
+  char format[ELEMENT_SIZE];
+  const char *formats = options->lists[WARM_KV_FORMAT] != NULL ? options->lists[WARM_KV_FORMAT] : shape->kv_format;
+  const char *lists[WARM_NUM_FIELDS];
+  bool added = true;
+  warm_shape_heads(shape, heads);
+  memcpy(lists, options->lists, sizeof lists);
+  while (added && sj_list_next(&formats, format, sizeof format)) {
+    lists[WARM_KV_FORMAT] = format;
+    lists[WARM_EXTRA_FORMAT] = strstr(shape->fields, "extra_size=") != NULL ? format : NULL;
+    if (shape->num_heads == 0) {
+      added = add_product(plan, lists, 0, 0, shape->fields);
+    }
+    for (int i = WARM_NUM_PARALLEL; i > 0 && added; i--) { /* fewest heads first */
+      added = heads[i - 1] == 0 || add_product(plan, lists, heads[i - 1], 0, shape->fields);
+    }
   }
   return added;
 }
 
 static bool add_preset(warm_plan *plan, const warm_options *options)
 {
-  const char *lists[WARM_NUM_FIELDS];
-  memcpy(lists, options->lists, sizeof lists);
-  if (strcmp(options->preset, "deepseek-v4") != 0) {
-    char option[ELEMENT_SIZE + 32];
-    snprintf(option, sizeof option, "--preset is \"%.*s\"", ELEMENT_SIZE, options->preset);
-    return complain(option, "there is one preset, deepseek-v4");
-  }
-  lists[WARM_HEAD_DIM] = "512";
-  lists[WARM_WINDOW_SIZE] = "128";
-  for (size_t i = 0; i < sizeof deepseek_v4 / sizeof deepseek_v4[0]; i++) {
-    lists[WARM_HEAD_GROUP] = deepseek_v4[i].head_group;
-    lists[WARM_KV_TILE] = deepseek_v4[i].kv_tile;
-    if (!add_product(plan, lists, 0, "")) {
-      return false;
+  bool is_known = false;
+  const warm_shape *shape = NULL;
+  for (unsigned i = 0; (shape = warm_shape_at(i)) != NULL; i++) {
+    if (strcmp(shape->preset, options->preset) == 0) {
+      is_known = true;
+      if (!add_shape(plan, options, shape)) {
+        return false;
+      }
     }
   }
-  return true;
+  return is_known || refuse_preset(options->preset);
 }
 
 /* ---- file ------------------------------------------------------------------------------------------------- */
@@ -129,13 +173,13 @@ static bool add_with_archs(warm_plan *plan, swa_jit_config *config, const char *
 {
   char element[ELEMENT_SIZE];
   if (archs == NULL) {
-    return add_job(plan, config, true);
+    return add_config(plan, config, 0, true);
   }
   while (sj_list_next(&archs, element, sizeof element)) {
     if (swa_jit_arch_from_name(element, &config->arch) != SWA_JIT_OK) {
       return complain("--arch", swa_jit_message());
     }
-    if (!add_job(plan, config, true)) {
+    if (!add_config(plan, config, 0, true)) {
       return false;
     }
   }
@@ -201,7 +245,7 @@ bool warm_plan_make(const warm_options *options, warm_plan *plan_out)
   if (made) {
     made = options->from != NULL     ? add_file(&plan, options)
            : options->preset != NULL ? add_preset(&plan, options)
-                                     : add_product(&plan, options->lists, 0, "");
+                                     : add_product(&plan, options->lists, 0, 0, "");
   }
   if (made && plan.num_jobs == 0) {
     made = complain(options->from, "holds no configuration");
@@ -214,46 +258,70 @@ bool warm_plan_make(const warm_options *options, warm_plan *plan_out)
   return true;
 }
 
-static warm_job *find_equal(warm_plan *plan, size_t num_jobs, const warm_job *wanted)
+static bool is_held(const warm_plan *plan, const warm_job *wanted)
 {
-  for (size_t i = 0; i < num_jobs; i++) {
+  for (size_t i = 0; i < plan->num_jobs; i++) {
     if (strcmp(plan->jobs[i].text, wanted->text) == 0) {
-      return &plan->jobs[i];
+      return true;
     }
   }
-  return NULL;
+  return false;
 }
 
-static void settle_job(warm_job *job)
+/* Adds a job with its text, unless an equal one is there. */
+static bool settle_job(warm_plan *plan, const warm_job *wanted)
 {
-  if (swa_jit_config_to_text(&job->config, job->text, sizeof job->text) != SWA_JIT_OK
-      || swa_jit_config_check(&job->config, NULL) != SWA_JIT_OK) {
-    job->state = WARM_REFUSED;
-    job->reason = sj_memory_copy(swa_jit_message());
+  warm_job job = *wanted;
+  if (swa_jit_config_to_text(&job.config, job.text, sizeof job.text) != SWA_JIT_OK) {
+    job.state = WARM_REFUSED;
   }
+  if (is_held(plan, &job)) {
+    return true;
+  }
+  if (job.state == WARM_REFUSED || swa_jit_config_check(&job.config, NULL) != SWA_JIT_OK) {
+    job.state = WARM_REFUSED;
+    job.reason = sj_memory_copy(swa_jit_message());
+  }
+  return add_job(plan, &job);
+}
+
+/* Every choice for any number of tokens; the configuration as it is where none fits, so that its refusal is told. */
+static bool settle_picks(warm_plan *plan, const warm_job *open)
+{
+  warm_job job = *open;
+  bool added = true;
+  job.picks_heads = 0;
+  for (uint32_t num_tokens = 1; num_tokens < MOST_TOKENS && added; num_tokens += 1 + num_tokens / 8) {
+    swa_jit_status status = swa_jit_pick(num_tokens, open->picks_heads, 0, &job.config);
+    added = settle_job(plan, &job);
+    if (status != SWA_JIT_OK) {
+      break;
+    }
+  }
+  return added;
 }
 
 bool warm_plan_settle(warm_plan *plan, swa_jit_lib *lib)
 {
   uint32_t native = SWA_JIT_ARCH_NATIVE;
-  size_t kept = 0;
-  for (size_t i = 0; i < plan->num_jobs; i++) {
+  warm_plan settled = {0};
+  bool added = true;
+  for (size_t i = 0; i < plan->num_jobs && added; i++) {
     warm_job job = plan->jobs[i];
     if (job.config.arch == SWA_JIT_ARCH_NATIVE && native == SWA_JIT_ARCH_NATIVE
         && swa_jit_arch_native(lib, &native) != SWA_JIT_OK) {
-      complain("no device to take the architecture from, name it as in --arch sm_100a", swa_jit_message());
-      return false;
+      added = complain("no device to take the architecture from, name it as in --arch sm_100a", swa_jit_message());
+      break;
     }
     job.config.arch = job.config.arch == SWA_JIT_ARCH_NATIVE ? native : job.config.arch;
-    settle_job(&job);
-    warm_job *equal = find_equal(plan, kept, &job);
-    if (equal == NULL) {
-      plan->jobs[kept++] = job;
-    } else {
-      free(job.reason);
-    }
+    added = job.picks_heads != 0 ? settle_picks(&settled, &job) : settle_job(&settled, &job);
   }
-  plan->num_jobs = kept;
+  if (!added) {
+    warm_plan_finish(&settled);
+    return false;
+  }
+  warm_plan_finish(plan);
+  *plan = settled;
   return true;
 }
 

@@ -20,8 +20,9 @@ typedef enum warm_state {
 
 typedef struct warm_job {
   swa_jit_config config;
-  char text[256];   /* the configuration's, whole */
-  bool is_demanded; /* a line of --from: a refusal fails the command */
+  char text[512];       /* the configuration's, whole */
+  uint32_t picks_heads; /* of a preset: query heads of a KV head to pick head_group and kv_tile for; 0: they are set */
+  bool is_demanded;     /* a line of --from: a refusal fails the command */
   warm_state state;
   char *reason;             /* of a refusal or failure; malloc'd */
   const char *file_name;    /* of the store's entry; the library's */
@@ -37,8 +38,8 @@ typedef struct warm_plan {
 /* From the lists, the preset or the file. False with the reason printed: the tool ends with status 2. */
 bool warm_plan_make(const warm_options *options, warm_plan *plan_out);
 
-/* Replaces "native" by the device's architecture, joins equal configurations and marks what is refused. False with
- * the reason printed when there is no device to ask: the tool ends with status 1. */
+/* Replaces "native" by the device's architecture, picks what presets leave open, joins equal configurations and marks
+ * what is refused. False with the reason printed when there is no device to ask: the tool ends with status 1. */
 bool warm_plan_settle(warm_plan *plan, swa_jit_lib *lib);
 
 /* How many jobs are in a state. */
