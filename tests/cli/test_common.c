@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "encode.h"
 #include "json.h"
 #include "number.h"
 #include "progress.h"
@@ -85,82 +84,6 @@ static void list_with_an_empty_or_long_element_is_unsound(void **state)
   text[63] = 'a';
   text[64] = '\0';
   assert_false(sj_list_is_sound(text));
-}
-
-/* ---- encoders --------------------------------------------------------------------------------------------- */
-
-static float float_from_bits(uint32_t bits)
-{
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-static void bf16_is_what_the_reference_rounds_to(void **state)
-{
-  (void)state;
-  /* All upper halves, each with lower halves around the tie. */
-  for (uint32_t upper = 0; upper < 0x10000; upper++) {
-    static const uint32_t lowers[] = {0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF};
-    for (size_t i = 0; i < sizeof lowers / sizeof lowers[0]; i++) {
-      float value = float_from_bits(upper << 16 | lowers[i]);
-      uint16_t expected = sj_reference_bf16_from_double((double)value);
-      if (sj_encode_bf16(value) != expected) {
-        fail_msg("%a gives %04x, not %04x", (double)value, sj_encode_bf16(value), expected);
-      }
-    }
-  }
-}
-
-/* The finite code nearest to a magnitude, the even one of two, by trying all: independent of the encoder's
- * arithmetic. */
-static uint8_t nearest_e4m3(double magnitude)
-{
-  uint8_t best = 0;
-  for (uint8_t code = 1; code <= 0x7E; code++) {
-    double now = fabs(sj_reference_e4m3(code) - magnitude);
-    double before = fabs(sj_reference_e4m3(best) - magnitude);
-    if (now < before || (now == before && code % 2 == 0)) {
-      best = code;
-    }
-  }
-  return best;
-}
-
-static void e4m3_code_of_a_code_is_itself(void **state)
-{
-  (void)state;
-  for (unsigned code = 0; code < 256; code++) {
-    if ((code & 0x7F) != 0x7F) {
-      assert_int_equal(sj_encode_e4m3((float)sj_reference_e4m3((uint8_t)code)), code);
-    }
-  }
-}
-
-static void e4m3_between_two_codes_is_the_nearer_or_the_even(void **state)
-{
-  (void)state;
-  for (uint8_t code = 0; code < 0x7E; code++) {
-    double low = sj_reference_e4m3(code);
-    double high = sj_reference_e4m3((uint8_t)(code + 1));
-    for (int step = 1; step < 16; step++) {
-      float value = (float)(low + (high - low) * step / 16.0);
-      assert_int_equal(sj_encode_e4m3(value), nearest_e4m3((double)value));
-      assert_int_equal(sj_encode_e4m3(-value), 0x80 | nearest_e4m3((double)value));
-    }
-  }
-}
-
-static void e4m3_beyond_its_range_saturates_and_nan_stays_nan(void **state)
-{
-  (void)state;
-  assert_int_equal(sj_encode_e4m3(449.0f), 0x7E);
-  assert_int_equal(sj_encode_e4m3(-1e30f), 0xFE);
-  assert_int_equal(sj_encode_e4m3(INFINITY), 0x7E);
-  assert_int_equal(sj_encode_e4m3(NAN), 0x7F);
-  assert_int_equal(sj_encode_e4m3(0.0f), 0x00);
-  assert_int_equal(sj_encode_e4m3(-0.0f), 0x80);
-  assert_int_equal(sj_encode_e4m3(1e-30f), 0x00);
 }
 
 /* ---- printed forms ---------------------------------------------------------------------------------------- */
@@ -387,10 +310,6 @@ int main(void)
       cmocka_unit_test(real_is_decimal_and_finite),
       cmocka_unit_test(list_gives_its_elements_in_order),
       cmocka_unit_test(list_with_an_empty_or_long_element_is_unsound),
-      cmocka_unit_test(bf16_is_what_the_reference_rounds_to),
-      cmocka_unit_test(e4m3_code_of_a_code_is_itself),
-      cmocka_unit_test(e4m3_between_two_codes_is_the_nearer_or_the_even),
-      cmocka_unit_test(e4m3_beyond_its_range_saturates_and_nan_stays_nan),
       cmocka_unit_test(table_columns_are_as_wide_as_their_widest_cell),
       cmocka_unit_test(json_is_nested_and_escaped),
       cmocka_unit_test(progress_off_a_terminal_is_plain_lines),

@@ -4,53 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config.h"
-#include "problem.h"
 #include "reference.h"
-#include "status.h"
+#include "run_stand_in.h"
 #include "test_main.h"
 #include "verify.h"
-
-/* What problem.c asks of the library. */
-const char *swa_jit_message(void)
-{
-  return sj_message();
-}
-
-swa_jit_status swa_jit_config_from_text(const char *text, swa_jit_config *config_out)
-{
-  return sj_config_from_text(text, config_out);
-}
-
-void swa_jit_decode_args_init_sized(swa_jit_decode_args *args, size_t size)
-{
-  assert_int_equal(size, sizeof *args);
-  *args = (swa_jit_decode_args)SWA_JIT_DECODE_ARGS_INIT;
-}
-
-enum { NUM_TOKENS = 8, NUM_HEADS = 3, HEAD_DIM = 128, WINDOW = 20, BLOCK = 8 };
-
-static run_options small_options(void)
-{
-  return (run_options){.num_tokens = NUM_TOKENS,
-                       .num_heads = NUM_HEADS,
-                       .head_dim = HEAD_DIM,
-                       .window_size = WINDOW,
-                       .block_size = BLOCK,
-                       .index_type = "int32",
-                       .lens_type = "int64",
-                       .scale_type = "float32",
-                       .seed = 1};
-}
-
-static run_problem make(const run_options *options)
-{
-  run_problem problem;
-  assert_int_equal(run_problem_make(options, &problem), RUN_GOOD);
-  run_problem_generate(&problem);
-  run_problem_make_results(&problem);
-  return problem;
-}
 
 /* ---- generated data --------------------------------------------------------------------------------------- */
 
@@ -59,7 +16,7 @@ static double row_rms(const run_problem *problem, uint64_t slot, double scale)
   double sum = 0.0;
   for (int d = 0; d < HEAD_DIM; d++) {
     double value =
-        scale * sj_reference_e4m3(((const uint8_t *)problem->inputs[RUN_KV].data)[slot * HEAD_DIM + (uint64_t)d]);
+        scale * sj_reference_e4m3(((const uint8_t *)problem->tensors[RUN_KV].data)[slot * HEAD_DIM + (uint64_t)d]);
     sum += value * value;
   }
   return sqrt(sum / HEAD_DIM);
@@ -73,13 +30,13 @@ static void rows_have_unit_rms_and_use_the_whole_range(void **state)
     run_options options = small_options();
     options.scale_type = types[i];
     run_problem problem = make(&options);
-    for (uint64_t slot = 0; slot < problem.num_blocks * BLOCK; slot++) {
-      const void *scales = problem.inputs[RUN_INV_SCALE].data;
+    for (uint64_t slot = 0; slot < problem.pools[RUN_POOL_K].num_blocks * BLOCK; slot++) {
+      const void *scales = problem.tensors[RUN_INV_SCALE].data;
       double scale =
           i == 0 ? (double)((const float *)scales)[slot] : sj_reference_bf16(((const uint16_t *)scales)[slot]);
       int largest = 0;
       for (uint64_t d = 0; d < HEAD_DIM; d++) {
-        int code = ((const uint8_t *)problem.inputs[RUN_KV].data)[slot * HEAD_DIM + d] & 0x7F;
+        int code = ((const uint8_t *)problem.tensors[RUN_KV].data)[slot * HEAD_DIM + d] & 0x7F;
         largest = code > largest ? code : largest;
       }
       assert_true(fabs(row_rms(&problem, slot, scale) - 1.0) < 0.02);
@@ -93,7 +50,7 @@ static void queries_have_unit_rms(void **state)
 {
   run_options options = small_options();
   run_problem problem = make(&options);
-  const uint16_t *q = problem.inputs[RUN_Q].data;
+  const uint16_t *q = problem.tensors[RUN_Q].data;
   (void)state;
   for (int row = 0; row < NUM_TOKENS * NUM_HEADS; row++) {
     double sum = 0.0;
@@ -113,9 +70,9 @@ static void windows_are_runs_of_distinct_slots_in_the_pool(void **state)
 {
   run_options options = small_options();
   run_problem problem = make(&options);
-  const int32_t *indices = problem.inputs[RUN_INDICES].data;
-  const int64_t *lens = problem.inputs[RUN_LENS].data;
-  int64_t num_slots = (int64_t)problem.num_blocks * BLOCK;
+  const int32_t *indices = problem.tensors[RUN_INDICES].data;
+  const int64_t *lens = problem.tensors[RUN_LENS].data;
+  int64_t num_slots = (int64_t)problem.pools[RUN_POOL_K].num_blocks * BLOCK;
   unsigned char *used = calloc((size_t)num_slots, 1);
   (void)state;
   assert_non_null(used);
@@ -143,9 +100,9 @@ static void data_is_the_same_for_a_seed_and_differs_for_another(void **state)
   options.seed = 2;
   run_problem other = make(&options);
   (void)state;
-  for (int i = 0; i < RUN_NUM_INPUTS; i++) {
-    assert_memory_equal(first.inputs[i].data, again.inputs[i].data, first.inputs[i].bytes);
-    assert_memory_not_equal(first.inputs[i].data, other.inputs[i].data, first.inputs[i].bytes);
+  for (int i = 0; i <= RUN_LENS; i++) {
+    assert_memory_equal(first.tensors[i].data, again.tensors[i].data, first.tensors[i].bytes);
+    assert_memory_not_equal(first.tensors[i].data, other.tensors[i].data, first.tensors[i].bytes);
   }
   run_problem_finish(&first);
   run_problem_finish(&again);
@@ -157,7 +114,7 @@ static void pool_that_is_too_small_is_shared(void **state)
   run_options options = small_options();
   options.num_blocks = 2;
   run_problem problem = make(&options);
-  const int32_t *indices = problem.inputs[RUN_INDICES].data;
+  const int32_t *indices = problem.tensors[RUN_INDICES].data;
   (void)state;
   for (int i = 0; i < NUM_TOKENS * WINDOW; i++) {
     assert_true(indices[i] >= 0 && indices[i] < 2 * BLOCK);
@@ -187,8 +144,8 @@ static void bytes_moved_count_each_row_attended_to(void **state)
 {
   run_options options = small_options();
   run_problem problem = make(&options);
-  int64_t *lens = problem.inputs[RUN_LENS].data;
-  int32_t *indices = problem.inputs[RUN_INDICES].data;
+  int64_t *lens = problem.tensors[RUN_LENS].data;
+  int32_t *indices = problem.tensors[RUN_INDICES].data;
   double fixed = 2.0 * 2.0 * NUM_TOKENS * NUM_HEADS * HEAD_DIM + 4.0 * NUM_TOKENS * NUM_HEADS + 8.0 * NUM_TOKENS;
   (void)state;
   for (int token = 0; token < NUM_TOKENS; token++) {
@@ -210,13 +167,13 @@ static void write_truth(run_problem *problem)
   double *lse = calloc(num_rows, sizeof *lse);
   assert_non_null(out);
   assert_non_null(lse);
-  run_problem_args(problem, &args);
+  run_problem_args(problem, NULL, &args);
   sj_reference_decode(&problem->config, &args, 1, out, lse);
   for (size_t i = 0; i < num_rows * HEAD_DIM; i++) {
-    ((uint16_t *)problem->out.data)[i] = sj_reference_bf16_from_double(out[i]);
+    ((uint16_t *)problem->tensors[RUN_OUT].data)[i] = sj_reference_bf16_from_double(out[i]);
   }
   for (size_t i = 0; i < num_rows; i++) {
-    ((float *)problem->lse.data)[i] = (float)lse[i];
+    ((float *)problem->tensors[RUN_LSE].data)[i] = (float)lse[i];
   }
   free(out);
   free(lse);
@@ -228,7 +185,7 @@ static void truth_is_good(void **state)
   run_problem problem = make(&options);
   run_verdict verdict;
   (void)state;
-  ((int64_t *)problem.inputs[RUN_LENS].data)[2] = 0; /* a token without positions: 0 and -infinity */
+  ((int64_t *)problem.tensors[RUN_LENS].data)[2] = 0; /* a token without positions: 0 and -infinity */
   write_truth(&problem);
   run_verify(&problem, &verdict);
   assert_true(verdict.is_good);
@@ -241,7 +198,7 @@ static void fault_in_one_head_is_found_and_placed(void **state)
 {
   run_options options = small_options();
   run_problem problem = make(&options);
-  uint16_t *out = problem.out.data;
+  uint16_t *out = problem.tensors[RUN_OUT].data;
   run_verdict verdict;
   (void)state;
   write_truth(&problem);
@@ -264,11 +221,11 @@ static void fault_in_lse_is_found(void **state)
   run_verdict verdict;
   (void)state;
   write_truth(&problem);
-  ((float *)problem.lse.data)[7] += 2e-3f;
+  ((float *)problem.tensors[RUN_LSE].data)[7] += 2e-3f;
   run_verify(&problem, &verdict);
   assert_false(verdict.is_good);
   assert_true(fabs(verdict.lse_error - 2e-3) < 1e-5);
-  ((float *)problem.lse.data)[7] = INFINITY;
+  ((float *)problem.tensors[RUN_LSE].data)[7] = INFINITY;
   run_verify(&problem, &verdict);
   assert_true(isinf(verdict.lse_error));
   run_problem_finish(&problem);

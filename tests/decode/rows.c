@@ -17,32 +17,6 @@ double row_mean_score(const decode_case *which)
                                               : 0.0;
 }
 
-uint8_t row_encode_e4m3(double value)
-{
-  double magnitude = fabs(value);
-  uint8_t low = 0;
-  uint8_t high = 0x7E;
-
-  while (low < high) { /* the first code that is not below the magnitude */
-    uint8_t middle = (uint8_t)((low + high) / 2);
-
-    if (sj_reference_e4m3(middle) < magnitude) {
-      low = (uint8_t)(middle + 1);
-    } else {
-      high = middle;
-    }
-  }
-  if (low > 0 && magnitude - sj_reference_e4m3((uint8_t)(low - 1)) < sj_reference_e4m3(low) - magnitude) {
-    low--;
-  }
-  return value < 0 ? (uint8_t)(low | 0x80) : low;
-}
-
-uint8_t row_scale_byte(double largest)
-{
-  return (uint8_t)(127.0 + ceil(log2(fmax(largest, 1e-4) / 448.0)));
-}
-
 /* ---- elements --------------------------------------------------------------------------------------------- */
 
 static uint8_t code_in_turn(uint32_t number, uint32_t d)
@@ -84,21 +58,12 @@ static void write_bf16_elements(const decode_case *which, const row_place *place
 static void write_codes(const decode_case *which, const row_place *place, const double *values, uint32_t count)
 {
   for (uint32_t d = 0; d < count; d++) {
-    place->row[d] = which->codes == DECODE_CODES_ALL ? code_in_turn(place->number, d) : row_encode_e4m3(values[d]);
+    place->row[d] =
+        which->codes == DECODE_CODES_ALL ? code_in_turn(place->number, d) : sj_reference_e4m3_from_double(values[d]);
   }
 }
 
 /* ---- footers ---------------------------------------------------------------------------------------------- */
-
-static double largest_of(const double *values, uint32_t count)
-{
-  double largest = 0.0;
-
-  for (uint32_t i = 0; i < count; i++) {
-    largest = fmax(largest, fabs(values[i]));
-  }
-  return largest;
-}
 
 static uint8_t pick_scale_byte(const decode_case *which, uint32_t at, const double *values, uint32_t count,
                                random_stream *random)
@@ -113,7 +78,7 @@ static uint8_t pick_scale_byte(const decode_case *which, uint32_t at, const doub
   case DECODE_SCALE_BYTES_ALL: /* 448 times the largest one of codes in turn fits bf16 */
     return (uint8_t)(at % (which->codes == DECODE_CODES_ALL ? 246 : 255));
   default:
-    return row_scale_byte(largest_of(values, count));
+    return sj_reference_scale_byte(sj_reference_largest(values, count));
   }
 }
 

@@ -20,10 +20,4 @@ void row_write(const decode_case *which, const row_place *place, random_stream *
 /* Mean of the scores that a case asks for. */
 double row_mean_score(const decode_case *which);
 
-/* The nearest finite code. */
-uint8_t row_encode_e4m3(double value);
-
-/* The scale byte that engines write for a group: of 2^ceil(log2(max(largest, 1e-4) / 448)). */
-uint8_t row_scale_byte(double largest);
-
 #endif

@@ -85,21 +85,6 @@ static void slots_that_nothing_selects_are_nan(void **state)
   }
 }
 
-/* On paper: 448 fits at 2^0; just above it needs 2^1; 3.5 = 448 / 128 needs 2^-7; a row of zeros counts as 1e-4. */
-static void scale_bytes_are_the_least_that_fit(void **state)
-{
-  (void)state;
-  assert_int_equal(row_scale_byte(448.0), 127);
-  assert_int_equal(row_scale_byte(448.1), 128);
-  assert_int_equal(row_scale_byte(3.5), 120);
-  assert_int_equal(row_scale_byte(3.4), 120);
-  assert_int_equal(row_scale_byte(1.75), 119);
-  assert_int_equal(row_scale_byte(0.0), 105); /* 1e-4 / 448 = 2.2e-7, above 2^-23 */
-  assert_int_equal(row_encode_e4m3(449.0), 0x7E);
-  assert_int_equal(row_encode_e4m3(-1e9), 0xFE);
-  assert_int_equal(row_encode_e4m3(1.0), 0x38);
-}
-
 /* As engines quantise: no code is worth more than 448 times its group's scale, and the next scale down would not do. */
 static void real_footers_use_their_codes_range(void **state)
 {
@@ -242,7 +227,6 @@ int main(void)
 {
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test(slots_that_nothing_selects_are_nan),
-      cmocka_unit_test(scale_bytes_are_the_least_that_fit),
       cmocka_unit_test(real_footers_use_their_codes_range),
       cmocka_unit_test(all_scale_bytes_are_selected),
       cmocka_unit_test(nan_lies_in_one_kv_head_of_one_pool),

@@ -43,8 +43,8 @@ static bool prepare(swa_jit_lib *lib, const bench_kernel *kernel, const bench_te
   bench_sweep_args(tensors, (bench_step){1, num_heads}, 0, false, &t->args);
   bench_params_make(tensors, &t->args, kernel->config.head_group, &t->params);
   t->grid[0] = t->params.num_tokens;
-  t->grid[1] = t->params.kv_head_groups * t->params.num_kv_heads;
-  t->grid[2] = 1;
+  t->grid[1] = t->params.kv_head_groups;
+  t->grid[2] = t->params.num_kv_heads;
   t->num_threads = info.num_threads;
   t->shared_bytes = info.shared_memory_bytes;
   if (!sj_module_load(t->device, cubin, &t->module)) {

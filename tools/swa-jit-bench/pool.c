@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "encode.h"
 #include "kv_formats.h"
 #include "memory.h"
+#include "reference.h"
 
 enum { ALIGNMENT = 16, LEAST_SCALE_BYTE = 122, NUM_SCALE_BYTES = 3 };
 
@@ -66,7 +66,7 @@ bool bench_pool_repeat(sj_device *device, sj_address to, uint64_t bytes, const v
 static void write_bf16(uint8_t *to, size_t count, uint64_t *random)
 {
   for (size_t i = 0; i < count; i++) {
-    uint16_t bits = sj_encode_bf16(bench_random_normal(random));
+    uint16_t bits = sj_reference_bf16_from_double((double)bench_random_normal(random));
     memcpy(to + 2 * i, &bits, sizeof bits);
   }
 }
@@ -74,7 +74,7 @@ static void write_bf16(uint8_t *to, size_t count, uint64_t *random)
 static void write_codes(uint8_t *to, size_t count, uint64_t *random)
 {
   for (size_t i = 0; i < count; i++) {
-    to[i] = sj_encode_e4m3(bench_random_normal(random));
+    to[i] = sj_reference_e4m3_from_double((double)bench_random_normal(random));
   }
 }
 

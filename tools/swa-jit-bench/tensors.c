@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "encode.h"
 #include "memory.h"
+#include "reference.h"
 
 enum {
   ROTATED_BYTES = 400 << 20, /* far above any L2 cache */
@@ -104,7 +104,7 @@ static bool fill_q(sj_device *device, const bench_tensors *t, uint64_t *random)
   size_t count = BENCH_PATTERN_BYTES / sizeof(uint16_t);
   uint16_t *pattern = sj_memory_get(count, sizeof *pattern);
   for (size_t i = 0; i < count; i++) {
-    pattern[i] = sj_encode_bf16(bench_random_normal(random));
+    pattern[i] = sj_reference_bf16_from_double((double)bench_random_normal(random));
   }
   bool filled = bench_pool_repeat(device, t->q, t->q_bytes, pattern, BENCH_PATTERN_BYTES);
   free(pattern);

@@ -8,26 +8,64 @@
 
 #include "cli.h"
 
-enum run_input { RUN_Q, RUN_KV, RUN_INV_SCALE, RUN_INDICES, RUN_LENS, RUN_NUM_INPUTS };
+enum run_input {
+  RUN_Q,
+  RUN_KV,
+  RUN_INV_SCALE,
+  RUN_INDICES,
+  RUN_LENS,
+  RUN_SINKS,
+  RUN_V,
+  RUN_V_INV_SCALE,
+  RUN_V_INDICES,
+  RUN_EXTRA_KV,
+  RUN_EXTRA_INV_SCALE,
+  RUN_EXTRA_INDICES,
+  RUN_EXTRA_LENS,
+  RUN_NUM_INPUTS
+};
+
+typedef enum run_mode {
+  RUN_GENERATED, /* a step on generated data */
+  RUN_FILES,     /* a step on the user's files */
+  RUN_WRITE_POOL /* no step: rows to a pool */
+} run_mode;
 
 typedef struct run_options {
+  run_mode mode;
   const char *arch;    /* NULL: the device's, or sm_100a without one */
   uint64_t head_group; /* 0: swa_jit_pick's */
   uint64_t kv_tile;    /* 0: swa_jit_pick's */
   bool no_lse;         /* a kernel without LSE */
   double scale;        /* 0 when not has_scale */
   bool has_scale;      /* else 1 / sqrt(head_dim) */
-  uint64_t num_tokens; /* from here to seed: generated data */
+  double soft_cap;     /* 0: none */
+  const char *lse_form_names;
+  uint32_t lse_form; /* SWA_JIT_LSE_... */
+  bool dependent;
+  const char *kv_format;
+  const char *extra_format; /* NULL: there is no extra scope */
+  uint64_t num_tokens;      /* from here to seed: generated data */
   uint64_t num_heads;
+  uint64_t num_kv_heads;
   uint64_t head_dim;
+  uint64_t head_dim_v; /* 0: V is K's row */
   uint64_t window_size;
   uint64_t block_size;
   uint64_t num_blocks; /* 0: what the tokens' windows need */
+  uint64_t extra_size;
+  uint64_t extra_block_size;
+  uint64_t extra_num_blocks; /* 0: what the tokens' extra scopes need, within reason */
+  bool with_sinks;
   const char *index_type;
   const char *lens_type;
   const char *scale_type;
   uint64_t seed;
-  const char *inputs[RUN_NUM_INPUTS]; /* the user's files; all NULL, or none */
+  const char *inputs[RUN_NUM_INPUTS]; /* the user's files */
+  double kv_scale, v_scale, extra_scale;
+  const char *write_pool;
+  const char *from;
+  const char *write_inv_scale;
   const char *out;
   const char *lse;
   bool no_check;

@@ -16,18 +16,58 @@ static const char *verdict_name(const run_report *report)
   return !report->is_good ? "fail" : report->verdict == NULL ? "not checked" : "pass";
 }
 
+static void print_count(uint64_t count, const char *noun)
+{
+  printf("%llu %s%s", (unsigned long long)count, noun, sj_number_ending(count));
+}
+
+static void print_blocks(const run_pool *pool)
+{
+  print_count(pool->num_blocks, "block");
+  printf(" of ");
+  print_count(pool->block_size, "slot");
+}
+
+/* What the usual problem, e4m3_slot's window, does not have. */
+static void print_general(const run_problem *problem, const char *kv_format, const char *extra_format)
+{
+  const swa_jit_config *config = &problem->config;
+  if (config->kv_format != SWA_JIT_KV_E4M3_SLOT) {
+    printf(", %s", kv_format);
+  }
+  if (config->head_dim_v != 0) {
+    printf(", head_dim_v %u", config->head_dim_v);
+  }
+  if (config->sinks != 0) {
+    printf(", sinks");
+  }
+  if (config->soft_cap != 0) {
+    printf(", soft cap %g", (double)problem->soft_cap);
+  }
+  if (config->extra_size != 0) {
+    printf(", extra scope of %u, %s in ", config->extra_size, extra_format);
+    print_blocks(&problem->pools[RUN_POOL_EXTRA]);
+  }
+}
+
 static void print_problem(const run_report *report)
 {
   const run_problem *problem = report->problem;
-  printf("problem  %u token%s, %u head%s, head_dim %u, window_size %u, %llu block%s of %u slot%s; ",
-         problem->num_tokens, sj_number_ending(problem->num_tokens), problem->num_heads,
-         sj_number_ending(problem->num_heads), problem->config.head_dim, problem->config.window_size,
-         (unsigned long long)problem->num_blocks, sj_number_ending(problem->num_blocks), problem->block_size,
-         sj_number_ending(problem->block_size));
+  const run_pool *k = &problem->pools[RUN_POOL_K];
+  printf("problem  ");
+  print_count(problem->num_tokens, "token");
+  printf(", ");
+  print_count(problem->num_heads, "head");
+  if (k->num_kv_heads > 1) {
+    printf(" over %u KV heads", k->num_kv_heads);
+  }
+  printf(", head_dim %u, window_size %u, ", problem->config.head_dim, problem->config.window_size);
+  print_blocks(k);
+  print_general(problem, report->options->kv_format, report->options->extra_format);
   if (problem->seed != 0) {
-    printf("generated, seed %llu\n", (unsigned long long)problem->seed);
+    printf("; generated, seed %llu\n", (unsigned long long)problem->seed);
   } else {
-    printf("your files\n");
+    printf("; your files\n");
   }
 }
 
@@ -69,6 +109,30 @@ static void print_faults(const run_step_result *step)
   }
 }
 
+static void put_problem(sj_json *json, const run_report *report)
+{
+  const run_problem *problem = report->problem;
+  const swa_jit_config *config = &problem->config;
+  const run_pool *k = &problem->pools[RUN_POOL_K];
+  sj_json_number(json, "num_tokens", problem->num_tokens);
+  sj_json_number(json, "num_heads", problem->num_heads);
+  sj_json_number(json, "num_kv_heads", k->num_kv_heads);
+  sj_json_number(json, "head_dim", config->head_dim);
+  sj_json_number(json, "head_dim_v", config->head_dim_v);
+  sj_json_text(json, "kv_format", report->options->kv_format);
+  sj_json_number(json, "window_size", config->window_size);
+  sj_json_number(json, "block_size", k->block_size);
+  sj_json_number(json, "num_blocks", k->num_blocks);
+  sj_json_number(json, "extra_size", config->extra_size);
+  if (config->extra_size != 0) {
+    sj_json_text(json, "extra_format", report->options->extra_format);
+    sj_json_number(json, "extra_block_size", problem->pools[RUN_POOL_EXTRA].block_size);
+    sj_json_number(json, "extra_num_blocks", problem->pools[RUN_POOL_EXTRA].num_blocks);
+  }
+  sj_json_bool(json, "sinks", config->sinks != 0);
+  sj_json_real(json, "soft_cap", (double)problem->soft_cap);
+}
+
 static void print_json(const run_report *report)
 {
   const swa_jit_kernel_info *info = &report->step->info;
@@ -77,12 +141,7 @@ static void print_json(const run_report *report)
   sj_json_text(&json, "version", swa_jit_version_text());
   sj_json_text(&json, "result", verdict_name(report));
   sj_json_text(&json, "device", report->device->name);
-  sj_json_number(&json, "num_tokens", report->problem->num_tokens);
-  sj_json_number(&json, "num_heads", report->problem->num_heads);
-  sj_json_number(&json, "head_dim", report->problem->config.head_dim);
-  sj_json_number(&json, "window_size", report->problem->config.window_size);
-  sj_json_number(&json, "block_size", report->problem->block_size);
-  sj_json_number(&json, "num_blocks", report->problem->num_blocks);
+  put_problem(&json, report);
   sj_json_number(&json, "head_group", report->problem->config.head_group);
   sj_json_number(&json, "kv_tile", report->problem->config.kv_tile);
   sj_json_text(&json, "kernel", info->file_name);

@@ -65,7 +65,7 @@ static bool write_file(const char *path, const char *type, const run_problem *pr
                        run_tensor tensor)
 {
   char message[1024];
-  const uint64_t shape[3] = {problem->num_tokens, problem->num_heads, problem->config.head_dim};
+  const uint64_t shape[3] = {problem->num_tokens, problem->num_heads, run_problem_out_dim(problem)};
   if (path == NULL || sj_npy_write(path, type, shape, num_dims, tensor.data, tensor.bytes, message, sizeof message)) {
     return true;
   }
@@ -90,8 +90,8 @@ static int run_step(session *s)
     report.is_good = report.is_good && verdict.is_good;
   }
   run_print_report(&report);
-  bool is_written = write_file(s->options->out, "<u2", s->problem, 3, s->problem->out);
-  is_written = write_file(s->options->lse, "<f4", s->problem, 2, s->problem->lse) && is_written;
+  bool is_written = write_file(s->options->out, "<u2", s->problem, 3, s->problem->tensors[RUN_OUT]);
+  is_written = write_file(s->options->lse, "<f4", s->problem, 2, s->problem->tensors[RUN_LSE]) && is_written;
   return is_written && report.is_good ? RUN_GOOD : RUN_BAD;
 }
 

@@ -9,9 +9,6 @@
 #include "memory.h"
 
 enum {
-  OUT = RUN_NUM_INPUTS,
-  LSE,
-  NUM_TENSORS,
   POISON = 0xFF, /* a NaN in bf16 and float32 that no arithmetic makes */
   GUARD_BYTES = 256,
   NUM_GETS = 1000
@@ -22,7 +19,7 @@ typedef struct stage {
   sj_device *device;
   const swa_jit_kernel *kernel;
   swa_jit_decode_args args; /* device pointers */
-  sj_address addresses[NUM_TENSORS];
+  sj_address addresses[RUN_NUM_TENSORS];
   sj_stream stream;
   sj_event begin, end;
 } stage;
@@ -50,10 +47,13 @@ run_outcome run_step_configure(run_problem *problem, const run_options *options,
 {
   swa_jit_config *config = &problem->config;
   config->arch = arch;
-  swa_jit_status status = swa_jit_pick(problem->num_tokens, problem->num_heads, num_sms, config);
+  uint32_t num_kv_heads = problem->pools[RUN_POOL_K].num_kv_heads;
+  uint64_t num_tokens = (uint64_t)problem->num_tokens * num_kv_heads; /* as swa_jit_pick counts them */
+  swa_jit_status status = swa_jit_pick(num_tokens < UINT32_MAX ? (uint32_t)num_tokens : UINT32_MAX,
+                                       problem->num_heads / num_kv_heads, num_sms, config);
   if (status != SWA_JIT_OK) {
     complain_status(status);
-    return RUN_BAD;
+    return status == SWA_JIT_INVALID ? RUN_WRONG_USE : RUN_BAD;
   }
   config->head_group = options->head_group != 0 ? (uint32_t)options->head_group : config->head_group;
   config->kv_tile = options->kv_tile != 0 ? (uint32_t)options->kv_tile : config->kv_tile;
@@ -67,50 +67,37 @@ run_outcome run_step_configure(run_problem *problem, const run_options *options,
 
 /* ---- device memory ---------------------------------------------------------------------------------------- */
 
-static run_tensor tensor_at(const run_problem *problem, int index)
-{
-  return index == OUT ? problem->out : index == LSE ? problem->lse : problem->inputs[index];
-}
-
-static void *pointer(sj_address address)
-{
-  return (void *)(uintptr_t)address;
-}
-
 /* Inputs as they are; results poisoned, with a guard behind them. */
 static bool fill_device(stage *s)
 {
-  for (int i = 0; i < NUM_TENSORS; i++) {
-    run_tensor tensor = tensor_at(s->problem, i);
-    size_t guard = i >= OUT ? GUARD_BYTES : 0;
+  for (int i = 0; i < RUN_NUM_TENSORS; i++) {
+    run_tensor tensor = s->problem->tensors[i];
+    size_t guard = i >= RUN_OUT ? GUARD_BYTES : 0;
     if (tensor.bytes == 0) {
       continue;
     }
     if (!sj_device_alloc(s->device, tensor.bytes + guard, &s->addresses[i])) {
       return complain(s->device->message);
     }
-    bool filled = i >= OUT ? sj_device_fill(s->device, s->addresses[i], POISON, tensor.bytes + guard)
-                           : sj_device_write(s->device, s->addresses[i], tensor.data, tensor.bytes);
+    bool filled = i >= RUN_OUT ? sj_device_fill(s->device, s->addresses[i], POISON, tensor.bytes + guard)
+                               : sj_device_write(s->device, s->addresses[i], tensor.data, tensor.bytes);
     if (!filled) {
       return complain(s->device->message);
     }
   }
-  run_problem_args(s->problem, &s->args);
-  s->args.q = pointer(s->addresses[RUN_Q]);
-  s->args.kv = pointer(s->addresses[RUN_KV]);
-  s->args.inv_scale = pointer(s->addresses[RUN_INV_SCALE]);
-  s->args.indices = pointer(s->addresses[RUN_INDICES]);
-  s->args.lens = pointer(s->addresses[RUN_LENS]);
-  s->args.out = pointer(s->addresses[OUT]);
-  s->args.lse = pointer(s->addresses[LSE]);
+  void *pointers[RUN_NUM_TENSORS];
+  for (int i = 0; i < RUN_NUM_TENSORS; i++) {
+    pointers[i] = (void *)(uintptr_t)s->addresses[i];
+  }
+  run_problem_args(s->problem, pointers, &s->args);
   return true;
 }
 
 static bool read_results(stage *s, run_step_result *step)
 {
   uint8_t guard[GUARD_BYTES];
-  for (int i = OUT; i < NUM_TENSORS; i++) {
-    run_tensor tensor = tensor_at(s->problem, i);
+  for (int i = RUN_OUT; i < RUN_NUM_TENSORS; i++) {
+    run_tensor tensor = s->problem->tensors[i];
     if (tensor.bytes == 0) {
       continue;
     }
@@ -122,12 +109,12 @@ static bool read_results(stage *s, run_step_result *step)
       step->wrote_past_end = step->wrote_past_end || guard[byte] != POISON;
     }
   }
-  const uint16_t *out = s->problem->out.data;
-  for (size_t i = 0; i < s->problem->out.bytes / sizeof *out; i++) {
+  const uint16_t *out = s->problem->tensors[RUN_OUT].data;
+  for (size_t i = 0; i < s->problem->tensors[RUN_OUT].bytes / sizeof *out; i++) {
     step->num_unwritten_out += out[i] == 0xFFFF;
   }
-  const uint32_t *lse = s->problem->lse.data;
-  for (size_t i = 0; i < s->problem->lse.bytes / sizeof *lse; i++) {
+  const uint32_t *lse = s->problem->tensors[RUN_LSE].data;
+  for (size_t i = 0; i < s->problem->tensors[RUN_LSE].bytes / sizeof *lse; i++) {
     step->num_unwritten_lse += lse[i] == 0xFFFFFFFF;
   }
   return true;
@@ -135,7 +122,7 @@ static bool read_results(stage *s, run_step_result *step)
 
 static void free_device(stage *s)
 {
-  for (int i = 0; i < NUM_TENSORS; i++) {
+  for (int i = 0; i < RUN_NUM_TENSORS; i++) {
     sj_device_free(s->device, s->addresses[i]);
   }
   sj_event_destroy(s->device, s->begin);

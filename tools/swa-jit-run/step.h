@@ -22,7 +22,7 @@ typedef struct run_step_result {
  * swa_jit_pick. Prints what is wrong. */
 run_outcome run_step_configure(run_problem *problem, const run_options *options, uint32_t arch, uint32_t num_sms);
 
-/* Runs and times the step; the results of the first launch are in problem->out and lse. False with the reason
+/* Runs and times the step; the results of the first launch are in problem->tensors. False with the reason
  * printed. */
 bool run_step_launch(run_problem *problem, const run_options *options, swa_jit_lib *lib, sj_device *device,
                      run_step_result *step_out);

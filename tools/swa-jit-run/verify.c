@@ -49,31 +49,38 @@ static double lse_difference(double value, double reference)
 static void verify_head(const run_problem *problem, uint32_t token, uint32_t head, const double *out, double lse,
                         run_verdict *verdict)
 {
-  uint32_t head_dim = problem->config.head_dim;
+  uint32_t head_dim = run_problem_out_dim(problem);
   uint64_t row = (uint64_t)token * problem->num_heads + head;
-  double error = run_verify_row((const uint16_t *)problem->out.data + row * head_dim, out, head_dim);
+  double error = run_verify_row((const uint16_t *)problem->tensors[RUN_OUT].data + row * head_dim, out, head_dim);
   if (error > verdict->out_error) {
     verdict->out_error = error;
     verdict->worst_token = token;
     verdict->worst_head = head;
   }
-  if (problem->lse.data != NULL) {
-    verdict->lse_error = fmax(verdict->lse_error, lse_difference((double)((const float *)problem->lse.data)[row], lse));
+  if (problem->tensors[RUN_LSE].data != NULL) {
+    verdict->lse_error =
+        fmax(verdict->lse_error, lse_difference((double)((const float *)problem->tensors[RUN_LSE].data)[row], lse));
   }
 }
 
 /* The arguments of num_tokens tokens from the first on. */
 static swa_jit_decode_args slice(const run_problem *problem, uint32_t first, uint32_t num_tokens)
 {
+  static const enum run_input by_token[] = {RUN_Q,         RUN_INDICES,       RUN_LENS,
+                                            RUN_V_INDICES, RUN_EXTRA_INDICES, RUN_EXTRA_LENS};
   swa_jit_decode_args args;
-  run_problem_args(problem, &args);
-  size_t row_bytes = (size_t)problem->num_heads * problem->config.head_dim * 2;
-  size_t index_row_bytes = problem->inputs[RUN_INDICES].bytes / problem->num_tokens;
-  size_t len_bytes = problem->inputs[RUN_LENS].bytes / problem->num_tokens;
+  void *pointers[RUN_NUM_TENSORS];
+  for (int i = 0; i < RUN_NUM_TENSORS; i++) {
+    pointers[i] = problem->tensors[i].data;
+  }
+  for (size_t i = 0; i < sizeof by_token / sizeof by_token[0]; i++) {
+    const run_tensor *tensor = &problem->tensors[by_token[i]];
+    if (tensor->bytes != 0) {
+      pointers[by_token[i]] = (char *)tensor->data + first * (tensor->bytes / problem->num_tokens);
+    }
+  }
+  run_problem_args(problem, pointers, &args);
   args.num_tokens = num_tokens;
-  args.q = (const char *)args.q + first * row_bytes;
-  args.indices = (const char *)args.indices + first * index_row_bytes;
-  args.lens = (const char *)args.lens + first * len_bytes;
   return args;
 }
 
@@ -81,7 +88,7 @@ void run_verify(const run_problem *problem, run_verdict *verdict_out)
 {
   run_verdict verdict = {0};
   long online = sysconf(_SC_NPROCESSORS_ONLN);
-  uint32_t head_dim = problem->config.head_dim;
+  uint32_t head_dim = run_problem_out_dim(problem);
   size_t token_elements = (size_t)problem->num_heads * head_dim;
   uint32_t chunk = (uint32_t)(token_elements < MAX_CHUNK_ELEMENTS ? MAX_CHUNK_ELEMENTS / token_elements : 1);
   chunk = chunk < problem->num_tokens ? chunk : problem->num_tokens;

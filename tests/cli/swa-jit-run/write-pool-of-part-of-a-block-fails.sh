@@ -1,0 +1,7 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+python3 "$CASES/rows.py" rows.npy 20,64
+swa-jit-run --write-pool kv.npy --kv-format bf16 --from rows.npy --block-size 8
+status=$?
+ls
+exit $status
