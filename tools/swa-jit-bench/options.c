@@ -80,7 +80,8 @@ static const char *const description[] = {
     "Measures decode kernels on this machine's device, and in the same run what bounds them: a copy of as many bytes, "
     "and the floor, a kernel that makes the same loads and stores with no arithmetic, with the best number of heads "
     "per "
-    "CTA and, where a token attends to more than 256 positions, of CTAs that share them. A ratio of the two compares "
+    "CTA and, where a token attends to more than 256 positions, of CTAs that share them, printed as \"heads / CTAs\". "
+    "A ratio of the two compares "
     "between devices; microseconds do not.",
     "Each case is captured into a CUDA graph of many launches and replayed. The launches rotate over about 400 MB of "
     "q, out and indices, and each KV pool is larger than the L2 cache; slots are random, and window and extra scope "
@@ -101,7 +102,7 @@ static const char *const examples[] = {
 const sj_cli bench_cli = {
     .name = "swa-jit-bench",
     .purpose = "measure sliding-window attention kernels against their memory floor",
-    .date = "December 1, 2026",
+    .date = "December 2, 2026",
     .description = description,
     .examples = examples,
     .options = option_table,
