@@ -20,9 +20,9 @@ __device__ __forceinline__ float row_total(const smem_plan &smem, unsigned row)
 }
 
 __device__ __forceinline__ bool is_stored_row(const cta_plan &plan, const smem_plan &smem, unsigned first_head,
-                                              unsigned row, unsigned attempt)
+                                              unsigned row, unsigned round)
 {
-  return first_head + row < plan.num_heads && smem.row_attempt[row] == attempt;
+  return first_head + row < plan.num_heads && smem.row_round[row] == round;
 }
 
 //: if with_sinks
@@ -80,10 +80,10 @@ __device__ __forceinline__ float add_sink(float lse, float sink)
 
 /* One thread a row. Online softmax has left the row's top with its first warp's. */
 __device__ __forceinline__ void store_lse(const swa_params &params, const cta_plan &plan, const smem_plan &smem,
-                                          unsigned first_head, unsigned attempt)
+                                          unsigned first_head, unsigned round)
 {
   unsigned row = threadIdx.x;
-  if (params.lse != nullptr && row < pass_heads && is_stored_row(plan, smem, first_head, row, attempt)) {
+  if (params.lse != nullptr && row < pass_heads && is_stored_row(plan, smem, first_head, row, round)) {
     float lse = subtracted_of(row_top_of(smem, row)) + ptx::lg2(row_total(smem, row));
     //: if with_sinks
     lse = (params.lse_form & lse_with_sink) != 0 ? add_sink(lse, smem.sink[row]) : lse;
@@ -93,10 +93,11 @@ __device__ __forceinline__ void store_lse(const swa_params &params, const cta_pl
 }
 
 /* Of a token with no position. */
-__device__ __forceinline__ void store_empty_lse(const swa_params &params, const cta_plan &plan)
+__device__ __forceinline__ void store_empty_lse(const swa_params &params, const cta_plan &plan, unsigned first_head,
+                                                unsigned num_heads)
 {
-  unsigned head = threadIdx.x;
-  if (params.lse != nullptr && head < plan.num_heads) {
+  unsigned head = first_head + threadIdx.x;
+  if (params.lse != nullptr && threadIdx.x < num_heads) {
     float lse = minus_infinity();
     //: if with_sinks
     lse = (params.lse_form & lse_with_sink) != 0 ? load_sink(params, plan, head) : lse;
@@ -114,7 +115,7 @@ struct row_factors {
 };
 
 __device__ __forceinline__ row_factors make_row_factors(const cta_plan &plan, const smem_plan &smem,
-                                                        const mma::value_warp &w, unsigned first_head, unsigned attempt)
+                                                        const mma::value_warp &w, unsigned first_head, unsigned round)
 {
   row_factors factors;
   factors.stored = 0;
@@ -123,7 +124,7 @@ __device__ __forceinline__ row_factors make_row_factors(const cta_plan &plan, co
 #pragma unroll
     for (unsigned half = 0; half < 2; half++) {
       unsigned row = w.first_row + m * mma_m + half * 8 + w.g;
-      if (row < pass_heads && is_stored_row(plan, smem, first_head, row, attempt)) {
+      if (row < pass_heads && is_stored_row(plan, smem, first_head, row, round)) {
         factors.stored |= 1u << (m * 2 + half);
       }
       factors.of[m][half] = ptx::rcp(row_divisor(smem, row));
@@ -132,7 +133,7 @@ __device__ __forceinline__ row_factors make_row_factors(const cta_plan &plan, co
   return factors;
 }
 
-/* Of rows of codes: element order within a slice is 4 q .. 4 q + 3 of the first and of the second 16, see value_tiles:
+/* Of other rows: element order within a slice is 4 q .. 4 q + 3 of the first and of the second 16, see value_tiles:
  * a quad stores 32 bytes side by side, all of a sector. */
 __device__ __forceinline__ void store_slice_row(const float (&tiles)[4][4], unsigned half, float factor, bool is_stored,
                                                 char *out)
@@ -190,16 +191,17 @@ __device__ __forceinline__ void store_values(const swa_params &params, const cta
   }
 }
 
-/* A token with no position: out is 0. */
-__device__ __forceinline__ void store_empty(const swa_params &params, const cta_plan &plan)
+/* A token with no position: out is 0. num_heads of this CTA's heads, from first_head on. */
+__device__ __forceinline__ void store_empty(const swa_params &params, const cta_plan &plan, unsigned first_head,
+                                            unsigned num_heads)
 {
   constexpr unsigned units = head_dim_v * 2 / 16;
 #pragma unroll 1
-  for (unsigned i = threadIdx.x; i < plan.num_heads * units; i += num_threads) {
-    ptx::st_global_v4(out_row(params, plan, i / units) + i % units * 16, ptx::words4{});
+  for (unsigned i = threadIdx.x; i < num_heads * units; i += num_threads) {
+    ptx::st_global_v4(out_row(params, plan, first_head + i / units) + i % units * 16, ptx::words4{});
   }
   //: if with_lse
-  store_empty_lse(params, plan);
+  store_empty_lse(params, plan, first_head, num_heads);
   //: end
 }
 } // namespace swa

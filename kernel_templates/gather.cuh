@@ -31,16 +31,6 @@ struct pending_column {
   typename V::row_scales v_scales;
 };
 
-__device__ __forceinline__ column_info make_column(float scale, float weight_scale, bool is_masked)
-{
-  column_info column;
-  column.scale = is_masked ? 0.0f : scale;
-  column.bias = is_masked ? -__int_as_float(0x7f800000) : 0.0f;
-  column.weight_scale = is_masked ? 0.0f : weight_scale;
-  column.log = fminf(fmaxf(ptx::lg2(fabsf(column.weight_scale)), least_scale_log), largest_scale_log);
-  return column;
-}
-
 template <class K, class V>
 __device__ __forceinline__ void store_column(smem_plan &smem, const pending_column<K, V> &pending)
 {

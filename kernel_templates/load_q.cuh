@@ -8,7 +8,7 @@
  * Where rows are bf16, so is Q. Else it becomes f16 on the way, which keeps every bit of a bf16 from 2^-14 to 65504 and
  * an absolute 2^-25 below. Larger elements become infinite and make products that are not finite. Rows where that
  * happens are done again, with all of Q times 2^-14, in as many rounds as it takes: eight at most bring the largest
- * bf16 below 65504. Rows with scales by group have an attempt before the second round, after mending (kv/mend.cuh).
+ * bf16 below 65504.
  */
 #ifndef SWA_LOAD_Q_CUH
 #define SWA_LOAD_Q_CUH
@@ -66,13 +66,7 @@ __device__ __forceinline__ unsigned q_lane_offset(unsigned step, unsigned lane)
 
 /* Round r multiplies Q by 2^(-14 r), and what divides it again the scores. */
 constexpr unsigned round_exponent = 14;
-constexpr bool has_groups = num_groups != 0;
-constexpr unsigned last_possible_attempt = k_format::is_bf16 ? 0 : has_groups ? 9 : 8;
-
-__device__ __forceinline__ unsigned round_of(unsigned attempt)
-{
-  return has_groups && attempt != 0 ? attempt - 1 : attempt;
-}
+constexpr unsigned last_possible_round = k_format::is_bf16 ? 0 : 8;
 
 __device__ __forceinline__ unsigned q_factor_bf16x2(unsigned round)
 {
@@ -154,7 +148,7 @@ __device__ __forceinline__ void start_q(const swa_params &params, const q_thread
 
 __device__ __forceinline__ void store_q(const q_thread &at, unsigned first_stage, unsigned round, q_load &load)
 {
-  if (last_possible_attempt != 0 && round != 0) {
+  if (last_possible_round != 0 && round != 0) {
     shrink_q(round, load);
   }
 #pragma unroll

@@ -16,6 +16,7 @@ struct cta_plan {
   unsigned num_heads; /* of this CTA: head_group, less at the end of a KV head's heads */
   unsigned len;       /* positions of the window, 0 to window_size */
   unsigned extra_len; /* of the extra scope, 0 to extra_size */
+  unsigned split;     /* of the CTAs that share the token's tiles */
 };
 
 /* lens: null where a scope is always full. */
@@ -31,6 +32,11 @@ __device__ __forceinline__ cta_plan make_plan(const swa_params &params)
   cta_plan plan;
   plan.token = blockIdx.x;
   plan.kv_head = blockIdx.z;
+  plan.split = 0;
+  //: if with_splits
+  plan.kv_head = blockIdx.z / params.num_splits;
+  plan.split = blockIdx.z - plan.kv_head * params.num_splits;
+  //: end
   plan.first_head = plan.kv_head * params.kv_head_heads + blockIdx.y * head_group;
   plan.num_heads = min(head_group, params.kv_head_heads - blockIdx.y * head_group);
   plan.len = load_len<window_size>(params.window.lens, plan.token);

@@ -72,9 +72,9 @@ struct alignas(128) smem_plan {
   //: if with_sinks
   float sink[pass_rows]; /* in units of log2 */
   //: end
-  unsigned row_attempt[pass_rows];            /* in which a row's results are right, see load_q.cuh */
+  unsigned row_round[pass_rows];              /* in which a row's results are right, see load_q.cuh */
   unsigned long long tile_landed[num_stages]; /* mbarriers: a tile's rows are there */
-  unsigned last_attempt;
+  unsigned last_round;
   unsigned has_nan_code; /* an unmasked row holds a NaN code */
   //: if with_groups
   unsigned needs_mending, unused; /* a row's scale bytes are far apart */

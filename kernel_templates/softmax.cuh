@@ -24,6 +24,17 @@ constexpr float ln_2 = 0.6931471805599453f;
 constexpr float weight_exponent = 14.0f; /* leaves room for the rounding of top where scores are huge */
 constexpr float least_scale_log = -98.0f, largest_scale_log = 128.0f;
 
+/* Of a row with those scales. */
+__device__ __forceinline__ column_info make_column(float scale, float weight_scale, bool is_masked)
+{
+  column_info column;
+  column.scale = is_masked ? 0.0f : scale;
+  column.bias = is_masked ? -__int_as_float(0x7f800000) : 0.0f;
+  column.weight_scale = is_masked ? 0.0f : weight_scale;
+  column.log = fminf(fmaxf(ptx::lg2(fabsf(column.weight_scale)), least_scale_log), largest_scale_log);
+  return column;
+}
+
 struct score_tiles {
   float s[score_m_tiles][score_n_tiles][4];
 };
@@ -77,11 +88,21 @@ __device__ __forceinline__ bool has_columns(const score_warp &w, unsigned n)
   return span_positions % (mma_n * score_warps_n) == 0 || w.first_column + n * mma_n < span_positions;
 }
 
+/* In units of log2, kept finite; 0: none. */
+__device__ __forceinline__ float soft_cap_of(const swa_params &params)
+{
+  return fminf(params.soft_cap * log2_e, 3.4e38f);
+}
+
 //: if with_soft_cap
-/* cap * tanh(score / cap), both in units of log2: tanh(x) = 1 - 2 / (1 + exp(2 x)). */
+/* cap * tanh(score / cap), both in units of log2. tanh(x) = 1 - 2 / (1 + exp(2 x)) loses small x, where the series to
+ * x^5 is right to a float. */
 __device__ __forceinline__ float cap_score(float score, float cap)
 {
-  return cap - 2.0f * cap * ptx::rcp(1.0f + ptx::ex2(score * (2.0f * log2_e / cap)));
+  float x = score / cap, square = x * x;
+  float series = score * (1.0f + square * (-1.0f / 3.0f + square * (2.0f / 15.0f)));
+  float whole = cap - 2.0f * cap * ptx::rcp(1.0f + ptx::ex2(x * (2.0f * log2_e)));
+  return fabsf(x) < 0.04f ? series : whole;
 }
 //: end
 

@@ -26,6 +26,7 @@ constexpr bool scale_is_bf16 = false;
 constexpr bool with_lse = true;
 constexpr bool with_soft_cap = false;
 constexpr bool with_sinks = false;
+constexpr bool with_splits = false;
 constexpr unsigned exact_softmax = 1;
 constexpr unsigned num_warps = 8;
 constexpr unsigned min_ctas_per_sm = 1;
@@ -104,7 +105,7 @@ static_assert(q_is_resident || exact_softmax, "online softmax meets Q once a til
 static_assert(num_chunks % q_turn_chunks == 0, "a turn is whole");
 static_assert(kv_tile % num_warps == 0, "every warp gathers an equal share of a tile");
 static_assert(extra_size == 0 || (!exact_softmax && !has_own_v), "an extra scope goes tile by tile");
-static_assert(sizeof(swa_params) == 328, "swa_params.h differs from the host's");
+static_assert(sizeof(swa_params) == 344, "swa_params.h differs from the host's");
 } // namespace swa
 
 #endif

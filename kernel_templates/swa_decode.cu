@@ -13,16 +13,17 @@
  */
 #include "epilogue.cuh"
 #include "ptx/griddepcontrol.cuh"
+#include "splits.cuh"
 
 namespace swa
 {
-__device__ __forceinline__ void init_attempts(smem_plan &smem)
+__device__ __forceinline__ void init_rounds(smem_plan &smem)
 {
   if (threadIdx.x < pass_rows) {
-    smem.row_attempt[threadIdx.x] = 0;
+    smem.row_round[threadIdx.x] = 0;
   }
   if (threadIdx.x == 0) {
-    smem.last_attempt = 0;
+    smem.last_round = 0;
   }
 }
 
@@ -46,24 +47,18 @@ __device__ __forceinline__ bool decode_exact(const swa_params &params, const cta
     return false;
   }
 #pragma unroll 1
-  for (unsigned attempt = 0;; attempt++) {
-    //: if with_groups
-    if (attempt == 1) { /* with it all rows: they have landed for the attempt before */
-      kv::mend_rows<k_format>(smem, 0, stage_rows);
-      __syncthreads();
-    }
-    //: end
+  for (unsigned round = 0;; round++) {
     score_tiles scores;
     if constexpr (q_is_resident) {
-      store_q(make_q_thread(params, plan, smem, 0), 0, round_of(attempt), load);
+      store_q(make_q_thread(params, plan, smem, 0), 0, round, load);
       __syncthreads();
-      wait_columns(smem, sw);
-      mma::make_scores<k_format>(smem, sw, 0, attempt, scores);
+      mma::settle_columns<k_format>(smem, sw, round);
+      mma::make_scores<k_format>(smem, sw, 0, round, scores);
     } else {
       mma::make_scores_streaming_q<k_format>(params, smem, sw, make_q_thread(params, plan, smem, 0), plan.num_heads,
-                                             attempt, load, scores);
+                                             round, load, scores);
     }
-    scale_scores(smem, sw, 0, params.scale * log2_e, score_factor(round_of(attempt)), params.soft_cap * log2_e, scores);
+    scale_scores(smem, sw, 0, params.scale * log2_e, score_factor(round), soft_cap_of(params), scores);
     __syncthreads();
     row_state state;
     init_rows(state);
@@ -71,9 +66,9 @@ __device__ __forceinline__ bool decode_exact(const swa_params &params, const cta
     publish_sums(smem, sw, state);
     __syncthreads(); /* with it all rows: each was waited for by the warps that made its scores */
     //: if with_lse
-    store_lse(params, plan, smem, 0, attempt);
+    store_lse(params, plan, smem, 0, round);
     //: end
-    row_factors factors = make_row_factors(plan, smem, vw, 0, attempt);
+    row_factors factors = make_row_factors(plan, smem, vw, 0, round);
 #pragma unroll 1
     for (unsigned batch = 0; batch < value_slices; batch += batch_slices) {
       mma::value_tiles values;
@@ -81,7 +76,7 @@ __device__ __forceinline__ bool decode_exact(const swa_params &params, const cta
       mma::add_values<v_format>(smem, vw, 0, plan.len, batch, values);
       store_values(params, plan, vw, factors, 0, batch, values);
     }
-    if (attempt == smem.last_attempt) {
+    if (round == smem.last_round) {
       return true;
     }
     start_q(params, make_q_thread(params, plan, smem, 0), plan.num_heads, 0, load);
@@ -89,15 +84,23 @@ __device__ __forceinline__ bool decode_exact(const swa_params &params, const cta
   }
 }
 
-/* The tiles of both scopes in one row: first the window's, then the extra scope's. */
+/* The tiles of both scopes in one row: first the window's, then the extra scope's. This CTA's are `first` on. */
 struct tile_row {
-  unsigned num_window_tiles, num_tiles;
+  unsigned num_window_tiles, first, end;
 };
 
-__device__ __forceinline__ tile_row make_tile_row(const cta_plan &plan)
+__device__ __forceinline__ tile_row make_tile_row([[maybe_unused]] const swa_params &params, const cta_plan &plan)
 {
-  unsigned window = (plan.len + kv_tile - 1) / kv_tile;
-  return tile_row{window, window + (plan.extra_len + kv_tile - 1) / kv_tile};
+  tile_row tiles;
+  tiles.num_window_tiles = (plan.len + kv_tile - 1) / kv_tile;
+  tiles.first = 0;
+  tiles.end = tiles.num_window_tiles + (plan.extra_len + kv_tile - 1) / kv_tile;
+  //: if with_splits
+  unsigned share = (tiles.end + params.num_splits - 1) / params.num_splits;
+  tiles.first = min(plan.split * share, tiles.end);
+  tiles.end = min(tiles.first + share, tiles.end);
+  //: end
+  return tiles;
 }
 
 //: if with_extra
@@ -140,10 +143,10 @@ __device__ __forceinline__ void gather_next(const swa_params &params, const cta_
                                             const tile_row &tiles, unsigned landed, tile_gather &gather,
                                             bool &has_position)
 {
-  if (gather.next >= tiles.num_tiles) {
+  if (gather.next >= tiles.end) {
     return;
   }
-  unsigned tile = gather.next++, shared_row = (landed + tile) % num_stages * kv_tile;
+  unsigned tile = gather.next++, shared_row = (landed + tile - tiles.first) % num_stages * kv_tile;
   lane_index index = gather.index;
   gather.index = load_tile_index(params, plan, tiles, tile + 1);
   //: if with_extra
@@ -163,35 +166,29 @@ __device__ __forceinline__ void gather_next(const swa_params &params, const cta_
 /* Scores of a tile of either scope. */
 template <class K>
 __device__ __forceinline__ void score_tile(const swa_params &params, smem_plan &smem, const score_warp &sw,
-                                           unsigned shared_row, unsigned attempt, score_tiles &scores)
+                                           unsigned shared_row, unsigned round, score_tiles &scores)
 {
   //: if with_groups
-  if constexpr (K::num_groups != 0) {
-    if (attempt != 0) {
-      kv::mend_rows<K>(smem, shared_row, kv_tile);
-      __syncthreads();
-    }
-  }
+  kv::settle_rows<K>(smem, shared_row, kv_tile);
   //: end
-  mma::make_scores<K>(smem, sw, shared_row, attempt, scores);
-  scale_scores(smem, sw, shared_row, params.scale * log2_e, score_factor(round_of(attempt)), params.soft_cap * log2_e,
-               scores);
+  mma::make_scores<K>(smem, sw, shared_row, round, scores);
+  scale_scores(smem, sw, shared_row, params.scale * log2_e, score_factor(round), soft_cap_of(params), scores);
 }
 
 /* One pass with online softmax: tiles go round num_stages stages, and `landed` counts tiles over all passes. */
 __device__ __forceinline__ void decode_online_pass(const swa_params &params, const cta_plan &plan, smem_plan &smem,
-                                                   unsigned first_head, unsigned attempt, const q_thread &q_at,
+                                                   unsigned first_head, unsigned round, const q_thread &q_at,
                                                    unsigned &landed, bool &has_position)
 {
   score_warp sw = make_score_warp();
   mma::value_warp vw = mma::make_value_warp();
-  tile_row tiles = make_tile_row(plan);
+  tile_row tiles = make_tile_row(params, plan);
   row_state state;
   init_rows(state);
   mma::value_tiles values;
   mma::clear_values(values);
 
-  tile_gather gather = {0, load_tile_index(params, plan, tiles, 0)};
+  tile_gather gather = {tiles.first, load_tile_index(params, plan, tiles, tiles.first)};
   q_load load;
   start_q(params, q_at, plan.num_heads - first_head, 0, load);
 #pragma unroll 1
@@ -201,14 +198,14 @@ __device__ __forceinline__ void decode_online_pass(const swa_params &params, con
   //: if with_sinks
   store_sinks(params, plan, smem, first_head);
   //: end
-  store_q(q_at, 0, round_of(attempt), load);
+  store_q(q_at, 0, round, load);
   __syncthreads();
 
 #pragma unroll 1
-  for (unsigned tile = 0; tile < tiles.num_tiles; tile++) {
-    unsigned stage = (landed + tile) % num_stages, shared_row = stage * kv_tile;
+  for (unsigned tile = tiles.first; tile < tiles.end; tile++) {
+    unsigned turn = landed + tile - tiles.first, stage = turn % num_stages, shared_row = stage * kv_tile;
     unsigned positions = plan.len - tile * kv_tile;
-    wait_tile(smem, stage, (landed + tile) / num_stages & 1);
+    wait_tile(smem, stage, turn / num_stages & 1);
     score_tiles scores;
     //: if with_extra
     bool is_extra = tile >= tiles.num_window_tiles, is_other = is_extra && !is_one_format;
@@ -216,11 +213,11 @@ __device__ __forceinline__ void decode_online_pass(const swa_params &params, con
       positions = plan.extra_len - (tile - tiles.num_window_tiles) * kv_tile;
     }
     if (is_other) {
-      score_tile<extra_format>(params, smem, sw, shared_row, attempt, scores);
+      score_tile<extra_format>(params, smem, sw, shared_row, round, scores);
     } else
     //: end
     {
-      score_tile<k_format>(params, smem, sw, shared_row, attempt, scores);
+      score_tile<k_format>(params, smem, sw, shared_row, round, scores);
     }
     __syncthreads();
     if constexpr (num_stages > 1) {
@@ -244,35 +241,49 @@ __device__ __forceinline__ void decode_online_pass(const swa_params &params, con
       __syncthreads();
     }
   }
-  landed += tiles.num_tiles;
+  landed += tiles.end - tiles.first;
 
   publish_sums(smem, sw, state);
   __syncthreads();
-  //: if with_lse
-  store_lse(params, plan, smem, first_head, attempt);
+  //: if with_splits
+  bool any_position = __syncthreads_or(has_position) != 0;
+  store_split(make_split_unit(params, plan, first_head), plan, smem, vw, round, any_position, values);
   //: end
-  row_factors factors = make_row_factors(plan, smem, vw, first_head, attempt);
+  //: if without_splits
+  //: if with_lse
+  store_lse(params, plan, smem, first_head, round);
+  //: end
+  row_factors factors = make_row_factors(plan, smem, vw, first_head, round);
   store_values(params, plan, vw, factors, first_head, 0, values);
+  //: end
 }
 
 /* False: every position is masked, and out is not what it should be. */
 __device__ __forceinline__ bool decode_online(const swa_params &params, const cta_plan &plan, smem_plan &smem)
 {
-  unsigned landed = 0, first_head = 0, attempt = 0;
+  unsigned landed = 0, first_head = 0, round = 0;
   bool has_position = false;
 #pragma unroll 1
   for (;;) {
     q_thread q_at = make_q_thread(params, plan, smem, first_head);
-    decode_online_pass(params, plan, smem, first_head, attempt, q_at, landed, has_position);
-    bool is_done = attempt == smem.last_attempt;
-    attempt = is_done ? 0 : attempt + 1;
+    decode_online_pass(params, plan, smem, first_head, round, q_at, landed, has_position);
+    bool is_done = round == smem.last_round;
+    //: if with_splits
+    if (is_done) {
+      split_unit unit = make_split_unit(params, plan, first_head);
+      if (is_last_split(params, unit)) {
+        store_unit(params, plan, smem, first_head, unit);
+      }
+    }
+    //: end
+    round = is_done ? 0 : round + 1;
     first_head += is_done ? pass_heads : 0;
     if (first_head >= plan.num_heads) {
-      return __syncthreads_or(has_position) != 0;
+      return with_splits || __syncthreads_or(has_position) != 0; /* splits store what is empty too */
     }
     __syncthreads(); /* every warp has read rows, sums and tops, which the next pass overwrites */
     if (is_done) {
-      init_attempts(smem);
+      init_rounds(smem);
       __syncthreads();
     }
   }
@@ -288,7 +299,7 @@ extern "C" __global__ void __launch_bounds__(swa::num_threads, swa::min_ctas_per
   swa::prefetch_indices(params, blockIdx.x);
   swa::cta_plan plan = swa::make_plan(params);
   swa::init_tile_barriers(smem);
-  swa::init_attempts(smem);
+  swa::init_rounds(smem);
   if (threadIdx.x == 0) {
     smem.has_nan_code = 0;
     //: if with_groups
@@ -306,6 +317,6 @@ extern "C" __global__ void __launch_bounds__(swa::num_threads, swa::min_ctas_per
     }
   }
   if (!is_stored) {
-    swa::store_empty(params, plan);
+    swa::store_empty(params, plan, 0, plan.num_heads);
   }
 }

@@ -41,6 +41,9 @@ typedef struct swa_params {
   long long out_head_stride;  /* elements */
   long long lse_token_stride; /* elements */
   long long lse_head_stride;  /* elements */
+  void *workspace;            /* of splits, see splits.cuh */
+  unsigned int num_splits;    /* CTAs that share a token's tiles */
+  unsigned int reserved;
   unsigned int num_tokens;
   unsigned int num_heads;
   unsigned int num_kv_heads;

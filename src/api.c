@@ -11,7 +11,7 @@
 #include "pick.h"
 
 enum { /* what the first release's structs had: swa_jit.h, "Structs" */
-       FIRST_CONFIG_SIZE = offsetof(swa_jit_config, kernel) + sizeof(uint32_t),
+       FIRST_CONFIG_SIZE = offsetof(swa_jit_config, splits) + sizeof(uint32_t),
        FIRST_INFO_SIZE = offsetof(swa_jit_kernel_info, miss_reason) + sizeof(char *),
        FIRST_STATS_SIZE = offsetof(swa_jit_stats, load_ns) + sizeof(uint64_t)
 };
@@ -385,6 +385,17 @@ swa_jit_status swa_jit_store_check(swa_jit_lib *lib)
 }
 
 /* ---- Decode and merge --------------------------------------------------------------------------------------- */
+
+swa_jit_status swa_jit_workspace_bytes(const swa_jit_kernel *kernel, uint32_t num_tokens, uint32_t num_heads,
+                                       uint32_t num_kv_heads, uint32_t num_splits, uint64_t *bytes_out)
+{
+  swa_jit_decode_args counts = SWA_JIT_DECODE_ARGS_INIT;
+  counts.num_tokens = num_tokens;
+  counts.num_heads = num_heads;
+  counts.num_kv_heads = num_kv_heads;
+  counts.num_splits = num_splits;
+  return sj_launch_workspace_bytes(kernel, &counts, bytes_out);
+}
 
 swa_jit_status swa_jit_decode(const swa_jit_kernel *kernel, const swa_jit_decode_args *args, swa_jit_stream stream)
 {

@@ -163,6 +163,14 @@ static const sj_config_field fields[] = {
      .num_values = COUNT(kernel_values),
      .value_names = kernel_names,
      .help = "decode: one step of attention; merge: partial results to one"},
+    {.name = "splits",
+     .text_is_optional = true,
+     .short_name = "sp",
+     .offset = OFFSET(splits),
+     .default_value = 0,
+     .values = switch_values,
+     .num_values = COUNT(switch_values),
+     .help = "1: several CTAs may share a token's positions; 0: they may not"},
 };
 
 /* Equality and hash read the struct as words: every word but the size is a field of the table. */
@@ -299,7 +307,7 @@ static swa_jit_status check_values(const swa_jit_config *config)
 }
 
 /* The first release's struct is the whole struct: with a later field this becomes its offset's neighbour. */
-enum { FIRST_SIZE = offsetof(swa_jit_config, kernel) + sizeof(uint32_t) };
+enum { FIRST_SIZE = offsetof(swa_jit_config, splits) + sizeof(uint32_t) };
 
 /* The caller's struct as this library's, values unchecked. */
 static swa_jit_status copy_given(const swa_jit_config *given, swa_jit_config *config_out)
@@ -492,8 +500,8 @@ static swa_jit_status read_assignment(const char *word, size_t length, swa_jit_c
     sj_text_quote(word, name_length, shown);
     return sj_fail(SWA_JIT_INVALID,
                    "\"%s\" is no configuration field: use arch, head_dim, head_group, kv_tile, window_size, kv_format, "
-                   "index_type, lens_type, scale_type, lse, head_dim_v, sinks, soft_cap, extra_size, extra_format or "
-                   "kernel",
+                   "index_type, lens_type, scale_type, lse, head_dim_v, sinks, soft_cap, extra_size, extra_format, "
+                   "kernel or splits",
                    shown);
   }
   const uint32_t bit = UINT32_C(1) << (field - fields);

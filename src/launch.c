@@ -3,8 +3,10 @@
 
 #include "abi.h"
 #include "launch_args.h"
+#include "tensor.h"
+#include "workspace.h"
 
-enum { FIRST_ARGS_SIZE = offsetof(swa_jit_decode_args, extra_scale) + sizeof(float), WARP_THREADS = 32 };
+enum { FIRST_ARGS_SIZE = offsetof(swa_jit_decode_args, workspace_bytes) + sizeof(uint64_t), WARP_THREADS = 32 };
 
 /* The compute capability of the device that stream belongs to (NULL: the current context's). False when unknown. */
 static bool find_capability(const sj_cuda_api *cuda, swa_jit_stream stream, int *major_out, int *minor_out)
@@ -86,6 +88,39 @@ bool sj_launch_may_depend(const struct swa_jit_kernel *kernel, uint32_t flags)
   return (flags & SWA_JIT_DECODE_DEPENDENT) != 0 && kernel->arch->id >= SWA_JIT_ARCH_SM_90A;
 }
 
+enum { WORKSPACE_ALIGNMENT = 16 };
+
+static swa_jit_status check_workspace(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args,
+                                      const swa_params *params)
+{
+  const uint64_t num_ctas = (uint64_t)params->num_tokens * params->kv_head_groups * params->num_kv_heads;
+  const uint64_t bytes = sj_workspace_bytes(&kernel->config, &kernel->plan, num_ctas, params->num_splits);
+  const swa_jit_status status = sj_tensor_check_address("workspace", args->workspace, WORKSPACE_ALIGNMENT);
+  if (status == SWA_JIT_OK && args->workspace_bytes < bytes) {
+    return sj_fail(SWA_JIT_INVALID,
+                   "workspace_bytes is %llu: this launch needs %llu, as swa_jit_workspace_bytes tells; pass a larger "
+                   "workspace or fewer splits",
+                   (unsigned long long)args->workspace_bytes, (unsigned long long)bytes);
+  }
+  return status;
+}
+
+swa_jit_status sj_launch_workspace_bytes(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *counts,
+                                         uint64_t *bytes_out)
+{
+  if (kernel == NULL || bytes_out == NULL) {
+    return sj_fail(SWA_JIT_INVALID, "%s is NULL: pass %s", kernel == NULL ? "kernel" : "bytes_out",
+                   kernel == NULL ? "one that swa_jit_kernel_get returned" : "an address");
+  }
+  uint64_t num_ctas = 0;
+  const swa_jit_status status = sj_launch_args_count(&kernel->config, counts, &num_ctas);
+  if (status == SWA_JIT_OK) {
+    const uint32_t splits = counts->num_splits != 0 ? counts->num_splits : 1;
+    *bytes_out = kernel->config.splits != 0 ? sj_workspace_bytes(&kernel->config, &kernel->plan, num_ctas, splits) : 0;
+  }
+  return status;
+}
+
 swa_jit_status sj_launch_decode(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args,
                                 swa_jit_stream stream)
 {
@@ -100,10 +135,6 @@ swa_jit_status sj_launch_decode(const struct swa_jit_kernel *kernel, const swa_j
   if (status != SWA_JIT_OK) {
     return status;
   }
-  if (args->reserved != 0) {
-    return sj_fail(SWA_JIT_INVALID, "reserved is %u: it must be 0; begin with swa_jit_decode_args_init",
-                   args->reserved);
-  }
   if (args->num_tokens == 0) {
     return SWA_JIT_OK;
   }
@@ -112,7 +143,13 @@ swa_jit_status sj_launch_decode(const struct swa_jit_kernel *kernel, const swa_j
   if (status != SWA_JIT_OK) {
     return status;
   }
-  const sj_launch_grid grid = {params.num_tokens, params.kv_head_groups, params.num_kv_heads, &params,
-                               sj_launch_may_depend(kernel, args->flags)};
+  if (kernel->config.splits != 0) {
+    status = check_workspace(kernel, args, &params);
+    if (status != SWA_JIT_OK) {
+      return status;
+    }
+  }
+  const sj_launch_grid grid = {params.num_tokens, params.kv_head_groups, params.num_kv_heads * params.num_splits,
+                               &params, sj_launch_may_depend(kernel, args->flags)};
   return sj_launch_kernel(kernel, &grid, stream);
 }

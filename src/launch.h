@@ -23,4 +23,8 @@ swa_jit_status sj_launch_kernel(const struct swa_jit_kernel *kernel, const sj_la
 swa_jit_status sj_launch_decode(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args,
                                 swa_jit_stream stream);
 
+/* swa_jit_workspace_bytes; of the arguments only counts are read. */
+swa_jit_status sj_launch_workspace_bytes(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *counts,
+                                         uint64_t *bytes_out);
+
 #endif

@@ -5,8 +5,9 @@
 #include <limits.h>
 
 #include "launch_scope.h"
+#include "workspace.h"
 
-_Static_assert(sizeof(swa_params) == 328, "both sides lay the parameter out alike, without padding");
+_Static_assert(sizeof(swa_params) == 344, "both sides lay the parameter out alike, without padding");
 
 enum {
   MAX_GRID_YZ = 65535, /* CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" */
@@ -191,6 +192,26 @@ static swa_jit_status check_sinks(sj_launch_call *call)
   return sj_tensor_check_address("sinks", call->args->sinks, sizeof(float));
 }
 
+static swa_jit_status check_splits(const swa_jit_config *config, const swa_jit_decode_args *args)
+{
+  const uint32_t splits = args->num_splits;
+  if (splits <= 1) {
+    return SWA_JIT_OK;
+  }
+  if (config->splits == 0) {
+    return sj_fail(SWA_JIT_UNSUPPORTED,
+                   "num_splits is %u, but the kernel was compiled with splits=0: pass 0 or 1, or get the kernel of "
+                   "splits=1",
+                   splits);
+  }
+  if (splits > SJ_MAX_SPLITS || (uint64_t)splits * (args->num_kv_heads != 0 ? args->num_kv_heads : 1) > MAX_GRID_YZ) {
+    return sj_fail(SWA_JIT_INVALID,
+                   "num_splits is %u, for %u KV heads: the most is %d, and %d over all KV heads; pass fewer", splits,
+                   args->num_kv_heads != 0 ? args->num_kv_heads : 1, SJ_MAX_SPLITS, MAX_GRID_YZ);
+  }
+  return SWA_JIT_OK;
+}
+
 static swa_jit_status check_options(const swa_jit_config *config, const swa_jit_decode_args *args)
 {
   if ((args->lse_form & ~(uint32_t)LSE_FORM_BITS) != 0) {
@@ -211,7 +232,7 @@ static swa_jit_status check_options(const swa_jit_config *config, const swa_jit_
                    "soft_cap=1",
                    (double)args->soft_cap);
   }
-  return SWA_JIT_OK;
+  return check_splits(config, args);
 }
 
 /* ---- overlaps ---------------------------------------------------------------------------------------------- */
@@ -275,9 +296,27 @@ static void fill_rest(const sj_launch_call *call)
   params->kv_head_heads = args->num_kv_heads > 1 ? args->num_heads / args->num_kv_heads : args->num_heads;
   /* by a shift: head_group is a power of two */
   params->kv_head_groups = ((params->kv_head_heads - 1) >> __builtin_ctz(call->config->head_group)) + 1;
+  params->workspace = args->workspace;
+  params->num_splits = args->num_splits != 0 ? args->num_splits : 1;
+  params->reserved = 0;
   params->lse_form = args->lse_form;
   params->scale = args->scale;
   params->soft_cap = args->soft_cap;
+}
+
+swa_jit_status sj_launch_args_count(const swa_jit_config *config, const swa_jit_decode_args *args,
+                                    uint64_t *num_ctas_out)
+{
+  swa_jit_status status = check_counts(config, args);
+  if (status == SWA_JIT_OK) {
+    status = check_splits(config, args);
+  }
+  if (status == SWA_JIT_OK) {
+    const uint32_t kv_heads = args->num_kv_heads != 0 ? args->num_kv_heads : 1;
+    const uint64_t groups = (args->num_heads / kv_heads - 1) / config->head_group + 1;
+    *num_ctas_out = (uint64_t)args->num_tokens * groups * kv_heads;
+  }
+  return status;
 }
 
 swa_jit_status sj_launch_args_make(const swa_jit_config *config, const swa_jit_decode_args *args,

@@ -12,4 +12,8 @@
 swa_jit_status sj_launch_args_make(const swa_jit_config *config, const swa_jit_decode_args *args,
                                    swa_params *params_out);
 
+/* The counts alone, checked as above: how many CTAs a launch has before splits. INVALID; UNSUPPORTED. */
+swa_jit_status sj_launch_args_count(const swa_jit_config *config, const swa_jit_decode_args *args,
+                                    uint64_t *num_ctas_out);
+
 #endif

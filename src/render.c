@@ -78,6 +78,7 @@ static void add_config(sj_text *text, const swa_jit_config *config)
   add_bool(text, "with_lse", config->lse != 0);
   add_bool(text, "with_sinks", config->sinks != 0);
   add_bool(text, "with_soft_cap", config->soft_cap != 0);
+  add_bool(text, "with_splits", config->splits != 0);
 }
 
 static void add_plan(sj_text *text, const sj_tile_plan *plan)
@@ -194,6 +195,16 @@ static bool with_own_v(const swa_jit_config *config)
   return config->head_dim_v != 0;
 }
 
+static bool with_splits(const swa_jit_config *config)
+{
+  return config->splits != 0;
+}
+
+static bool without_splits(const swa_jit_config *config)
+{
+  return config->splits == 0;
+}
+
 static bool with_tail(const swa_jit_config *config)
 {
   return has_format(config, SWA_JIT_KV_FOOTER_584);
@@ -210,9 +221,11 @@ static bool with_codes(const swa_jit_config *config)
 }
 
 static const condition conditions[] = {
-    {"with_lse", with_lse},       {"with_sinks", with_sinks}, {"with_soft_cap", with_soft_cap},
-    {"with_extra", with_extra},   {"with_own_v", with_own_v}, {"with_tail", with_tail},
-    {"with_groups", with_groups}, {"with_codes", with_codes},
+    {"with_lse", with_lse},           {"with_sinks", with_sinks},
+    {"with_soft_cap", with_soft_cap}, {"with_extra", with_extra},
+    {"with_own_v", with_own_v},       {"with_tail", with_tail},
+    {"with_groups", with_groups},     {"with_codes", with_codes},
+    {"with_splits", with_splits},     {"without_splits", without_splits},
 };
 
 /* The regions that the lines of a part up to here have opened. */

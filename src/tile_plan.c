@@ -144,7 +144,7 @@ static void set_occupancy(sj_tile_plan *plan, const sj_arch *arch)
 static bool plan_exact(sj_tile_plan *plan, const swa_jit_config *config, const sj_arch *arch)
 {
   cut_exact(plan, config);
-  if (config->extra_size != 0) {
+  if (config->extra_size != 0 || config->splits != 0) {
     return false;
   }
   if (score_registers(plan, plan->padded_window) > MAX_EXACT_SCORES) {

@@ -178,11 +178,12 @@ typedef struct swa_jit_config {
   uint32_t extra_format; /* swa_jit_kv_format of the extra scope's pool, read where extra_size is not 0; default
                            SWA_JIT_KV_E4M3_SLOT */
   uint32_t kernel;       /* swa_jit_kernel_kind; default SWA_JIT_KERNEL_DECODE */
+  uint32_t splits;       /* 1: several CTAs may share a token's positions, see num_splits; 0: they may not; default 0 */
 } swa_jit_config;
 
 #define SWA_JIT_CONFIG_INIT                                                                                            \
   {                                                                                                                    \
-    sizeof(swa_jit_config), SWA_JIT_ARCH_SM_100A, 512, 16, 16, 128, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0                    \
+    sizeof(swa_jit_config), SWA_JIT_ARCH_SM_100A, 512, 16, 16, 128, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0                 \
   }
 
 /* Fills *config with the defaults above, as swa_jit_options_init. Thread-safety: any thread. */
@@ -387,7 +388,8 @@ typedef struct swa_jit_decode_args {
   float v_scale;                /* the same of v */
   const float *sinks;           /* float32 [H], an unscaled logit a head, any value; NULL: none */
   float soft_cap;               /* c > 0, finite; 0: none. Only with a configuration that has soft_cap */
-  uint32_t reserved;            /* 0 */
+  uint32_t num_splits;          /* CTAs that share a token's positions, 1 to 256; 0: 1. More than 1 only with a
+                                   configuration that has splits. Results depend on it in their last bits */
   /* V's own pool, read where head_dim_v is not 0: the blocks are kv's in number and size */
   const void *v;                /* [num_blocks, block_size, num_kv_heads] rows of head_dim_v elements, as kv */
   int64_t v_block_stride_bytes; /* as of kv */
@@ -407,24 +409,34 @@ typedef struct swa_jit_decode_args {
   uint64_t extra_num_blocks;
   uint32_t extra_block_size; /* slots of a block, >= 1; default 1 */
   float extra_scale;         /* e4m3: the extra pool's scale; default 1 */
+  /* Where splits leave their parts: swa_jit_workspace_bytes bytes of device memory, 16-byte aligned, zeroed before its
+   * first use and by nobody after; not shared by launches that may run at once. NULL where the kernel has no splits */
+  void *workspace;
+  uint64_t workspace_bytes;
 } swa_jit_decode_args;
 
 #define SWA_JIT_DECODE_ARGS_INIT                                                                                       \
   {                                                                                                                    \
     sizeof(swa_jit_decode_args), 0, 0, 1, 0, NULL, 0, 0, NULL, 0, 0, NULL, NULL, 0, NULL, NULL, 0, 0, NULL, 0, 1.0f,   \
         0, 0, 0, 0, 0, 1.0f, 1.0f, NULL, 0.0f, 0, NULL, 0, 0, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, 0, NULL, 0, 1,    \
-        1.0f                                                                                                           \
+        1.0f, NULL, 0                                                                                                  \
   }
 
 /* Fills *args with zeros, block sizes of 1 and scales of 1, as swa_jit_options_init. Thread-safety: any thread. */
 SWA_JIT_API void swa_jit_decode_args_init_sized(swa_jit_decode_args *args, size_t size);
 #define swa_jit_decode_args_init(args) swa_jit_decode_args_init_sized((args), sizeof(swa_jit_decode_args))
 
+/* How large a launch's workspace must be; 0 for a kernel without splits. num_kv_heads and num_splits: 0 is 1.
+ * Returns: OK; INVALID (a count outside what swa_jit_decode takes). Thread-safety: any thread. */
+SWA_JIT_API swa_jit_status swa_jit_workspace_bytes(const swa_jit_kernel *kernel, uint32_t num_tokens,
+                                                   uint32_t num_heads, uint32_t num_kv_heads, uint32_t num_splits,
+                                                   uint64_t *bytes_out);
+
 /* Launches one decode step on stream (NULL: the current context's default stream) and returns. Checks the host side
  * (pointers, alignment, strides, overlaps); contents are not read. No allocation, lock, system call or synchronisation
  * of its own. The stream may be of any context; a launch is quickest where it is the current one and the kernel was got
  * there.
- * Returns: OK; INVALID; NEWER; UNSUPPORTED (lse, sinks or soft_cap given to a kernel without); WRONG_DEVICE;
+ * Returns: OK; INVALID; NEWER; UNSUPPORTED (lse, sinks, soft_cap or splits asked of a kernel without); WRONG_DEVICE;
  * CUDA_ERROR.
  * Thread-safety: any thread. */
 SWA_JIT_API swa_jit_status swa_jit_decode(const swa_jit_kernel *kernel, const swa_jit_decode_args *args,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows with scales by group: the factors of their groups, and their mending.
+ * Rows with scales by group: the factors of their groups, their tails, and their mending.
  *
- * A row's scale follows its largest scale byte. That is right as long as the group of that byte has a code that is not
- * 0, bytes lie near each other, and the tail is not much larger than the codes: so with every row that a quantiser
- * wrote. A byte far below another is seen when the row's scales arrive; a tail that is too large, by products that are
- * not finite. Then all heads are done again, and rows' scales are first made to follow what the rows hold.
+ * A row's scale follows its largest scale byte, and its tail of bf16 elements is brought to that unit and to f16 where
+ * it lies, so that it is multiplied as it is. That is right as long as the group of that byte has a code that is not 0,
+ * bytes lie near each other, and the tail is not much larger than the codes: so with every row that a quantiser wrote.
+ * A byte far below another is seen when the row's scales arrive, a tail that is too large when it is converted. Such a
+ * row is mended before it is used: its scale is made to follow what it holds.
  */
 #ifndef SWA_KV_MEND_CUH
 #define SWA_KV_MEND_CUH
@@ -17,15 +18,17 @@
 namespace swa::kv
 {
 //: if with_groups
+/* tail_factor of a row that waits to be mended is negative. */
 template <class K>
 __device__ __forceinline__ void store_factors(smem_plan &smem, unsigned row, const typename K::row_scales &scales,
-                                              unsigned row_byte)
+                                              unsigned row_byte, bool is_doubtful)
 {
 #pragma unroll
   for (unsigned group = 0; group < K::num_groups; group++) {
     smem.group_factor[group][row] = static_cast<unsigned short>(group_factor(scales.of(group), row_byte));
   }
-  smem.tail_factor[row] = __uint_as_float((254 - row_byte) << 23);
+  float factor = __uint_as_float((254 - row_byte) << 23);
+  smem.tail_factor[row] = is_doubtful ? -factor : factor;
 }
 
 /* Of a row whose scales have arrived. */
@@ -39,12 +42,13 @@ __device__ __forceinline__ void store_groups(smem_plan &smem, unsigned row, cons
   for (unsigned group = 0; group < K::num_groups; group++) {
     is_doubtful |= is_far_below(scales.of(group), row_byte);
   }
-  store_factors<K>(smem, row, scales, row_byte);
+  is_doubtful &= !is_masked;
+  store_factors<K>(smem, row, scales, row_byte, is_doubtful);
 #pragma unroll
   for (unsigned word = 0; word < sizeof(scales) / 4; word++) {
     smem.scale_bytes[word][row] = scales.w[word];
   }
-  if (is_doubtful && !is_masked) {
+  if (is_doubtful) {
     smem.needs_mending = 1;
   }
 }
@@ -72,26 +76,114 @@ __device__ __forceinline__ unsigned true_row_byte(const smem_plan &smem, unsigne
   return min(row_byte, largest_row_byte);
 }
 
-/* Rows first_row to first_row + num_rows, once they have landed. Barriers before and after are the caller's. */
+/* 16 elements of a tail as f16 in the row's unit. Even elements come first: column tiles of values are then as of
+ * codes, see mma/mma_sync.cuh. */
+struct tail_pair {
+  ptx::words4 even, odd;
+};
+
+/* From bf16 at a shared address and its neighbour. */
+__device__ __forceinline__ tail_pair load_tail_pair(unsigned address, float factor)
+{
+  ptx::words4 x[2] = {ptx::ld_shared_v4(address), ptx::ld_shared_v4(address ^ 16)};
+  tail_pair pair;
+#pragma unroll
+  for (unsigned i = 0; i < 4; i++) {
+    unsigned first = x[i / 2].w[i % 2 * 2], second = x[i / 2].w[i % 2 * 2 + 1];
+    first = ptx::cvt_f16x2(ptx::low_of_bf16x2(first) * factor, ptx::high_of_bf16x2(first) * factor);
+    second = ptx::cvt_f16x2(ptx::low_of_bf16x2(second) * factor, ptx::high_of_bf16x2(second) * factor);
+    pair.even.w[i] = ptx::prmt<0x5410>(first, second);
+    pair.odd.w[i] = ptx::prmt<0x7632>(first, second);
+  }
+  return pair;
+}
+
+__device__ __forceinline__ void store_tail_pair(unsigned address, const tail_pair &pair)
+{
+  ptx::st_shared_v4(address, pair.even);
+  ptx::st_shared_v4(address ^ 16, pair.odd);
+}
+
+/* Whether any element is infinite or NaN: then its exponent is all ones. */
+__device__ __forceinline__ bool is_too_large(const tail_pair &pair)
+{
+  unsigned carries = 0;
+#pragma unroll
+  for (unsigned i = 0; i < 4; i++) {
+    carries |= (pair.even.w[i] & 0x7c007c00u) + 0x04000400u;
+    carries |= (pair.odd.w[i] & 0x7c007c00u) + 0x04000400u;
+  }
+  return (carries & 0x80008000u) != 0;
+}
+
 template <class K>
-__device__ __forceinline__ void mend_rows(smem_plan &smem, unsigned first_row, unsigned num_rows)
+constexpr unsigned code_units = K::code_dims / 16;
+template <class K>
+constexpr unsigned tail_pairs = (K::copied_bytes / 16 - code_units<K>) / 2;
+
+template <class K>
+__device__ __forceinline__ unsigned tail_address(const smem_plan &smem, unsigned row, unsigned pair)
+{
+  return ptx::shared_address(smem.rows) + k_layout::unit_offset(row, code_units<K> + 2 * pair);
+}
+
+/* The tails of rows that have landed, all threads sharing the work. A row with an element that is too large is left as
+ * it is, to be mended. */
+template <class K>
+__device__ __forceinline__ void convert_tails(smem_plan &smem, unsigned first_row, unsigned num_rows)
+{
+  static_assert(tail_pairs<K> == 0 || tail_pairs<K> == 4, "a quad of lanes has a row's tail");
+  for (unsigned i = threadIdx.x; i < num_rows * tail_pairs<K>; i += num_threads) {
+    unsigned row = first_row + i / 4, address = tail_address<K>(smem, row, i % 4), quad = threadIdx.x % warp_size & ~3u;
+    float factor = smem.tail_factor[row];
+    tail_pair pair = load_tail_pair(address, factor);
+    bool is_left = (__ballot_sync(0xffffffffu, is_too_large(pair)) >> quad & 15) != 0;
+    if (factor > 0.0f && !is_left) {
+      store_tail_pair(address, pair);
+    } else if (i % 4 == 0) {
+      smem.tail_factor[row] = -fabsf(factor);
+      smem.needs_mending = 1;
+    }
+  }
+}
+
+template <class K>
+__device__ __forceinline__ void mend_row(smem_plan &smem, unsigned row)
+{
+  typename K::row_scales scales;
+#pragma unroll
+  for (unsigned word = 0; word < sizeof(scales) / 4; word++) {
+    scales.w[word] = smem.scale_bytes[word][row];
+  }
+  unsigned row_byte = true_row_byte<K>(smem, row, scales);
+  store_factors<K>(smem, row, scales, row_byte, false);
+  float scale = __uint_as_float(row_byte << 23);
+  smem.column[row] = make_column(scale, scale, false);
+#pragma unroll 1
+  for (unsigned pair = 0; pair < tail_pairs<K>; pair++) {
+    unsigned address = tail_address<K>(smem, row, pair);
+    store_tail_pair(address, load_tail_pair(address, smem.tail_factor[row]));
+  }
+}
+
+/* Rows first_row to first_row + num_rows, which have landed, made ready for products, by all threads. needs_mending is
+ * the same to all of them: it is set before a barrier that they all have passed. */
+template <class K>
+__device__ __forceinline__ void settle_rows(smem_plan &smem, unsigned first_row, unsigned num_rows)
 {
   if constexpr (K::num_groups != 0) {
+    if constexpr (tail_pairs<K> != 0) {
+      convert_tails<K>(smem, first_row, num_rows);
+      __syncthreads();
+    }
+    if (smem.needs_mending != 0) {
 #pragma unroll 1
-    for (unsigned row = first_row + threadIdx.x; row < first_row + num_rows; row += num_threads) {
-      column_info column = smem.column[row];
-      if (column.bias == 0.0f) {
-        typename K::row_scales scales;
-#pragma unroll
-        for (unsigned word = 0; word < sizeof(scales) / 4; word++) {
-          scales.w[word] = smem.scale_bytes[word][row];
+      for (unsigned row = first_row + threadIdx.x; row < first_row + num_rows; row += num_threads) {
+        if (smem.tail_factor[row] < 0.0f) {
+          mend_row<K>(smem, row);
         }
-        unsigned row_byte = true_row_byte<K>(smem, row, scales);
-        store_factors<K>(smem, row, scales, row_byte);
-        column.scale = column.weight_scale = __uint_as_float(row_byte << 23);
-        column.log = fminf(fmaxf(ptx::lg2(column.scale), least_scale_log), largest_scale_log);
-        smem.column[row] = column;
       }
+      __syncthreads();
     }
   }
 }

@@ -135,35 +135,31 @@ __device__ __forceinline__ void multiply_chunk(const score_addresses &at, const 
 }
 
 //: if with_tail
-constexpr unsigned tail_dims = 64, tail_slices = tail_dims / slice_dims;
-
-/* tiles += Q K^T of a row's tail of bf16 elements, which is its last chunk: brought to the row's unit and to f16. A
- * thread's elements are 16 q on, as of codes. */
+/* tiles += Q K^T of a row's tail as kv/mend.cuh has left it, which is its last chunk. A thread's elements are 16 q on,
+ * as of codes. */
 template <class K>
 __device__ __forceinline__ void multiply_tail_chunk(const smem_plan &smem, const score_warp &w, unsigned shared_row,
                                                     unsigned q_address, score_tiles &tiles)
 {
-  unsigned row = shared_row + w.first_column + w.g;
-  unsigned address = ptx::shared_address(smem.rows) + k_layout::unit_offset(row, K::code_dims / 16 + 2 * w.q);
+  unsigned address = kv::tail_address<K>(smem, shared_row + w.first_column + w.g, w.q);
 #pragma unroll
   for (unsigned half = 0; half < 2; half++) {
-    ptx::words4 bytes[score_n_tiles];
-    float factor[score_n_tiles];
+    ptx::words2 even[score_n_tiles], odd[score_n_tiles];
 #pragma unroll
     for (unsigned n = 0; n < score_n_tiles; n++) {
-      bytes[n] = has_columns(w, n) ? ptx::ld_shared_v4((address ^ half * 16) + n * mma_n * row_bytes) : ptx::words4{};
-      factor[n] = has_columns(w, n) ? smem.tail_factor[row + n * mma_n] : 0.0f;
+      unsigned from = address + n * mma_n * row_bytes + half * 8;
+      even[n] = has_columns(w, n) ? ptx::ld_shared_v2(from) : ptx::words2{};
+      odd[n] = has_columns(w, n) ? ptx::ld_shared_v2(from ^ 16) : ptx::words2{};
     }
 #pragma unroll
-    for (unsigned step = 0; step < 2; step++) {
+    for (unsigned i = 0; i < 2; i++) {
       unsigned b0[score_n_tiles], b1[score_n_tiles];
 #pragma unroll
       for (unsigned n = 0; n < score_n_tiles; n++) {
-        unsigned x0 = bytes[n].w[step * 2], x1 = bytes[n].w[step * 2 + 1];
-        b0[n] = ptx::cvt_f16x2(ptx::low_of_bf16x2(x0) * factor[n], ptx::high_of_bf16x2(x0) * factor[n]);
-        b1[n] = ptx::cvt_f16x2(ptx::low_of_bf16x2(x1) * factor[n], ptx::high_of_bf16x2(x1) * factor[n]);
+        b0[n] = ptx::prmt<0x5410>(even[n].w[i], odd[n].w[i]);
+        b1[n] = ptx::prmt<0x7632>(even[n].w[i], odd[n].w[i]);
       }
-      multiply_step<K>(q_address, half * 2 + step, b0, b1, tiles);
+      multiply_step<K>(q_address, half * 2 + i, b0, b1, tiles);
     }
   }
 }
@@ -183,23 +179,19 @@ __device__ __forceinline__ void clear_scores(score_tiles &tiles)
   }
 }
 
-/* Notes NaN codes, and rows whose products are not all finite: their sum is finite only if each is. Before mending,
- * scale bytes that are far apart count as that, for every row. */
+/* Notes NaN codes, and rows whose products are not all finite: their sum is finite only if each is. */
 __device__ __forceinline__ void note_products(smem_plan &smem, const score_warp &w, const score_tiles &tiles,
-                                              unsigned attempt, unsigned nan_bits)
+                                              unsigned round, unsigned nan_bits)
 {
   if (k_has_nan_codes_apart && nan_bits != 0) {
     atomicOr(&smem.has_nan_code, 1u);
   }
-  float sum[score_m_tiles][2], all = 0.0f, doubt = 0.0f;
-  //: if with_groups
-  doubt = attempt == 0 && smem.needs_mending != 0 ? __int_as_float(0x7fffffff) : 0.0f;
-  //: end
+  float sum[score_m_tiles][2], all = 0.0f;
 #pragma unroll
   for (unsigned m = 0; m < score_m_tiles; m++) {
 #pragma unroll
     for (unsigned half = 0; half < 2; half++) {
-      sum[m][half] = doubt;
+      sum[m][half] = 0.0f;
 #pragma unroll
       for (unsigned n = 0; n < score_n_tiles; n++) {
         sum[m][half] += tiles.s[m][n][2 * half] + tiles.s[m][n][2 * half + 1];
@@ -207,14 +199,14 @@ __device__ __forceinline__ void note_products(smem_plan &smem, const score_warp 
       all += sum[m][half] * 0.0f;
     }
   }
-  if (all != 0.0f && attempt < last_possible_attempt) {
-    atomicMax(&smem.last_attempt, attempt + 1);
+  if (all != 0.0f && round < last_possible_round) {
+    atomicMax(&smem.last_round, round + 1);
 #pragma unroll
     for (unsigned m = 0; m < score_m_tiles; m++) {
 #pragma unroll
       for (unsigned half = 0; half < 2; half++) {
         if (sum[m][half] * 0.0f != 0.0f) {
-          atomicMax(&smem.row_attempt[w.first_row + m * mma_m + half * 8 + w.g], attempt + 1);
+          atomicMax(&smem.row_round[w.first_row + m * mma_m + half * 8 + w.g], round + 1);
         }
       }
     }
@@ -224,7 +216,7 @@ __device__ __forceinline__ void note_products(smem_plan &smem, const score_warp 
 /* The raw products of this warp's heads and columns, with all of Q in shared memory. Few tiles make few
  * independent chains of products: then even and odd chunks have sums of their own. */
 template <class K>
-__device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w, unsigned shared_row, unsigned attempt,
+__device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w, unsigned shared_row, unsigned round,
                                             score_tiles &tiles)
 {
   constexpr unsigned chains = score_m_tiles * score_n_tiles <= 4 ? 2 : 1;
@@ -262,13 +254,29 @@ __device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w
       }
     }
   }
-  note_products(smem, w, tiles, attempt, nan_bits);
+  note_products(smem, w, tiles, round, nan_bits);
+}
+
+/* Until the rows of this warp's columns are ready, for the first round; where rows have to be settled, until all are.
+ * */
+template <class K>
+__device__ __forceinline__ void settle_columns(smem_plan &smem, const score_warp &w, [[maybe_unused]] unsigned round)
+{
+  wait_columns(smem, w);
+  //: if with_groups
+  if (round == 0 && (kv::tail_pairs<K> != 0 || smem.needs_mending != 0)) {
+    for (unsigned tile = 0; tile < num_stages; tile++) {
+      wait_tile(smem, tile, 0);
+    }
+    kv::settle_rows<K>(smem, 0, stage_rows);
+  }
+  //: end
 }
 
 /* The same, with Q in two turns of chunks: one is multiplied while the next is on its way. */
 template <class K>
 __device__ __forceinline__ void make_scores_streaming_q(const swa_params &params, smem_plan &smem, const score_warp &w,
-                                                        const q_thread &q_at, unsigned num_heads, unsigned attempt,
+                                                        const q_thread &q_at, unsigned num_heads, unsigned round,
                                                         q_load &load, score_tiles &tiles)
 {
   constexpr unsigned code_chunks = (K::code_dims + chunk_dims - 1) / chunk_dims;
@@ -278,7 +286,7 @@ __device__ __forceinline__ void make_scores_streaming_q(const swa_params &params
 #pragma unroll 1
   for (unsigned first = 0; first < num_chunks; first += q_turn_chunks) {
     unsigned first_stage = first % (2 * q_turn_chunks);
-    store_q(q_at, first_stage, round_of(attempt), load);
+    store_q(q_at, first_stage, round, load);
     /* Rows are read before the next loads of Q go out, but for the first turn, which would wait for rows first: a
      * spilled register read back behind loads from global memory waits for all of them. */
     row_bytes_of_chunk<K> bytes;
@@ -289,7 +297,7 @@ __device__ __forceinline__ void make_scores_streaming_q(const swa_params &params
       start_q(params, q_at, num_heads, first + q_turn_chunks, load);
     }
     if (first == 0) {
-      wait_columns(smem, w);
+      settle_columns<K>(smem, w, round);
       bytes = load_row_bytes<K>(chunk_addresses<K>(at, first, first_stage), w);
     }
     sync_q_group();
@@ -308,7 +316,7 @@ __device__ __forceinline__ void make_scores_streaming_q(const swa_params &params
       multiply_chunk<K>(chunk_at, bytes, load_chunk_factors<K>(smem, w, 0, first + i), tiles, nan_bits);
     }
   }
-  note_products(smem, w, tiles, attempt, nan_bits);
+  note_products(smem, w, tiles, round, nan_bits);
 }
 
 /* Sums of the values: for each head tile and slice of 32 elements of head_dim, four column tiles. Column tile 2 b
@@ -420,9 +428,10 @@ __device__ __forceinline__ void multiply_slice(const step_weights &weights, cons
   }
 }
 
-/* The same of bf16 rows, where column tile t of a slice is elements 8 t on. source: of the slice's first unit. */
-__device__ __forceinline__ void multiply_bf16_slice(const step_weights &weights, unsigned source, unsigned s,
-                                                    value_tiles &tiles)
+/* The same of operands as they lie: rows of bf16, where column tile t of a slice is elements 8 t on, or a tail, where
+ * it is as of codes. source: of the slice's first unit. */
+__device__ __forceinline__ void multiply_plain_slice(const step_weights &weights, unsigned source, unsigned s,
+                                                     value_tiles &tiles)
 {
 #pragma unroll
   for (unsigned b = 0; b < 2; b++) {
@@ -431,31 +440,20 @@ __device__ __forceinline__ void multiply_bf16_slice(const step_weights &weights,
   }
 }
 
-//: if with_tail
-/* The same of a slice of a tail, from its words: column tiles are those of codes. position: this thread's first. */
+/* Whether a slice's operands lie in shared memory as they are multiplied. */
 template <class V>
-__device__ __forceinline__ void multiply_tail_slice(const smem_plan &smem, const step_weights &weights,
-                                                    unsigned position, unsigned g, unsigned tail_slice, unsigned s,
-                                                    value_tiles &tiles)
+__device__ __forceinline__ bool is_plain_slice(unsigned slice)
 {
-  const unsigned char *rows = smem.rows[0];
-#pragma unroll
-  for (unsigned b = 0; b < 2; b++) {
-    unsigned unit = V::code_dims / 16 + tail_slice * 4 + b * 2 + g / 4;
-    unsigned even[2], odd[2];
-#pragma unroll
-    for (unsigned k = 0; k < 2; k++) {
-      unsigned row = position + k * 8;
-      unsigned x0 = *reinterpret_cast<const unsigned *>(rows + v_layout::unit_offset(row, unit) + g % 4 * 4);
-      unsigned x1 = *reinterpret_cast<const unsigned *>(rows + v_layout::unit_offset(row + 1, unit) + g % 4 * 4);
-      float factor0 = smem.tail_factor[row], factor1 = smem.tail_factor[row + 1];
-      even[k] = ptx::cvt_f16x2(ptx::low_of_bf16x2(x0) * factor0, ptx::low_of_bf16x2(x1) * factor1);
-      odd[k] = ptx::cvt_f16x2(ptx::high_of_bf16x2(x0) * factor0, ptx::high_of_bf16x2(x1) * factor1);
-    }
-    multiply_columns(weights, column_fragments{even[0], even[1], odd[0], odd[1]}, s, 2 * b, tiles);
-  }
+  return V::is_bf16 || (V::code_dims != head_dim_v && slice >= V::code_dims / slice_dims);
 }
-//: end
+
+/* The 16-byte unit of a row where a slice begins: of codes two to a slice, of plain elements four. */
+template <class V>
+__device__ __forceinline__ unsigned slice_unit(unsigned slice)
+{
+  constexpr unsigned code_slices = V::is_bf16 ? 0 : V::code_dims / slice_dims;
+  return is_plain_slice<V>(slice) ? code_slices * 2 + (slice - code_slices) * 4 : slice * 2;
+}
 
 __device__ __forceinline__ unsigned value_rows_address(const smem_plan &smem)
 {
@@ -483,56 +481,52 @@ __device__ __forceinline__ step_weights load_step_weights(unsigned source)
   return weights;
 }
 
-/* tiles += weights V over the first `positions` positions of the span, for the slices from warp_slice(w, batch) on.
- * Rows and weights past the last position are zeros. */
+//: if with_groups
+/* What the codes of a thread's positions of a k-step and slice are multiplied by: of 2 q, 2 q + 1, and of those 8 on.
+ * */
 template <class V>
-__device__ __forceinline__ void add_values(const smem_plan &smem, const value_warp &w, unsigned shared_row,
+__device__ __forceinline__ void load_slice_factors(const smem_plan &smem, unsigned slice, unsigned position,
+                                                   unsigned &factor0, unsigned &factor1)
+{
+  if constexpr (V::num_groups != 0) {
+    const unsigned short *factors = smem.group_factor[slice * slice_dims / V::group_dims];
+    const unsigned *pairs = reinterpret_cast<const unsigned *>(factors + position);
+    factor0 = pairs[0];
+    factor1 = pairs[4];
+  }
+}
+//: end
+
+/* tiles += weights V over the first `positions` positions of the span, for the slices from warp_slice(w, batch) on, all
+ * of codes or all plain. Rows and weights past the last position are zeros. */
+template <class V, bool is_plain, unsigned group>
+__device__ __forceinline__ void add_slices(const smem_plan &smem, const value_warp &w, unsigned shared_row,
                                            unsigned positions, unsigned batch, value_tiles &tiles)
 {
-  constexpr unsigned slice_units = V::is_bf16 ? 4 : 2;
   unsigned row = shared_row + w.lane % 16;
   unsigned weights_source = ptx::shared_address(&smem.heads.weights[0][w.first_row + w.lane % 16][w.lane / 16 * 8]);
-  //: if with_tail
-  unsigned tail_slice = warp_slice(w, batch) - V::code_dims / slice_dims;
-  if (V::code_dims != head_dim && static_cast<int>(tail_slice) >= 0) {
-#pragma unroll 1
-    for (unsigned first = 0; first < positions; first += mma_k) {
-      step_weights weights = load_step_weights(weights_source + first * 2);
-#pragma unroll
-      for (unsigned s = 0; s < batch_slices; s++) {
-        multiply_tail_slice<V>(smem, weights, shared_row + first + 2 * w.q, w.g, tail_slice + s, s, tiles);
-      }
-    }
-    return;
-  }
-  //: end
   unsigned source[batch_slices];
 #pragma unroll
   for (unsigned s = 0; s < batch_slices; s++) {
     source[s] =
-        value_rows_address(smem) + v_layout::unit_offset(row, warp_slice(w, batch + s) * slice_units + w.lane / 16);
+        value_rows_address(smem) + v_layout::unit_offset(row, slice_unit<V>(warp_slice(w, batch + s)) + w.lane / 16);
   }
 #pragma unroll 1
-  for (unsigned first = 0; first < positions; first += step_group * mma_k) {
+  for (unsigned first = 0; first < positions; first += group * mma_k) {
 #pragma unroll
-    for (unsigned step = 0; step < step_group; step++) {
+    for (unsigned step = 0; step < group; step++) {
       unsigned position = first + step * mma_k;
       step_weights weights = load_step_weights(weights_source + position * 2);
 #pragma unroll
       for (unsigned s = 0; s < batch_slices; s++) {
         if (num_slices % value_warps_n == 0 || warp_slice(w, batch + s) < num_slices) {
           unsigned from = source[s] + position * v_layout::stride_bytes;
-          if constexpr (V::is_bf16) {
-            multiply_bf16_slice(weights, from, s, tiles);
+          if constexpr (is_plain) {
+            multiply_plain_slice(weights, from, s, tiles);
           } else {
             unsigned factor0 = 0, factor1 = 0;
             //: if with_groups
-            if constexpr (V::num_groups != 0) {
-              const unsigned short *factors = smem.group_factor[warp_slice(w, batch + s) * slice_dims / V::group_dims];
-              const unsigned *pairs = reinterpret_cast<const unsigned *>(factors + shared_row + position + 2 * w.q);
-              factor0 = pairs[0];
-              factor1 = pairs[4];
-            }
+            load_slice_factors<V>(smem, warp_slice(w, batch + s), shared_row + position + 2 * w.q, factor0, factor1);
             //: end
             multiply_slice<V>(weights, ptx::ldmatrix_x4_trans(from), s, factor0, factor1, tiles);
           }
@@ -540,6 +534,19 @@ __device__ __forceinline__ void add_values(const smem_plan &smem, const value_wa
       }
     }
   }
+}
+
+template <class V>
+__device__ __forceinline__ void add_values(const smem_plan &smem, const value_warp &w, unsigned shared_row,
+                                           unsigned positions, unsigned batch, value_tiles &tiles)
+{
+  //: if with_tail
+  if (V::code_dims != head_dim_v && is_plain_slice<V>(warp_slice(w, batch))) {
+    add_slices<V, true, 1>(smem, w, shared_row, positions, batch, tiles);
+    return;
+  }
+  //: end
+  add_slices<V, V::is_bf16, step_group>(smem, w, shared_row, positions, batch, tiles);
 }
 } // namespace swa::mma
 

@@ -14,6 +14,15 @@ __device__ __forceinline__ unsigned prmt(unsigned value)
   return r;
 }
 
+/* Of two values: nibbles 0 to 3 choose from low, 4 to 7 from high. */
+template <unsigned selector>
+__device__ __forceinline__ unsigned prmt(unsigned low, unsigned high)
+{
+  unsigned r;
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(low), "r"(high), "n"(selector));
+  return r;
+}
+
 __device__ __forceinline__ unsigned mul_f16x2(unsigned a, unsigned b)
 {
   unsigned r;

@@ -23,6 +23,17 @@ __device__ __forceinline__ words4 ld_global_nc_v4(const void *address)
   return r;
 }
 
+/* From L2: what another SM wrote in this launch. */
+__device__ __forceinline__ words4 ld_global_cg_v4(const void *address)
+{
+  words4 r;
+  asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r.w[0]), "=r"(r.w[1]), "=r"(r.w[2]), "=r"(r.w[3])
+               : "l"(address)
+               : "memory");
+  return r;
+}
+
 __device__ __forceinline__ void st_global_v4(void *address, const words4 &value)
 {
   asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(value.w[0]), "r"(value.w[1]),
@@ -52,6 +63,17 @@ __device__ __forceinline__ words4 ld_shared_v4(unsigned address)
                : "=r"(r.w[0]), "=r"(r.w[1]), "=r"(r.w[2]), "=r"(r.w[3])
                : "r"(address)
                : "memory");
+  return r;
+}
+
+struct alignas(8) words2 {
+  unsigned w[2];
+};
+
+__device__ __forceinline__ words2 ld_shared_v2(unsigned address)
+{
+  words2 r;
+  asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(r.w[0]), "=r"(r.w[1]) : "r"(address) : "memory");
   return r;
 }
 

@@ -118,6 +118,7 @@ static swa_params expected_params(void)
   params.lse_token_stride = 128;
   params.num_tokens = 70000;
   params.num_heads = 40;
+  params.num_splits = 1;
   params.num_kv_heads = 1;
   params.kv_head_heads = 40;
   params.kv_head_groups = 3;

@@ -145,7 +145,7 @@ static void decode_args_macro_and_init_agree_field_by_field(void **state)
   assert_int_equal(made.lse_token_stride, macro.lse_token_stride);
   assert_true(made.scale >= 1.0f && made.scale <= 1.0f);
   assert_true(macro.scale >= 1.0f && macro.scale <= 1.0f);
-  assert_int_equal(made.reserved, macro.reserved);
+  assert_int_equal(made.num_splits, macro.num_splits);
   swa_jit_decode_args_init(NULL);
 }
 

@@ -49,7 +49,8 @@ static void key_of_the_defaults_is_as_documented(void **state)
   snprintf(expected, sizeof expected,
            "format:1=1\narch:7=sm_100a\nhead_dim:3=512\nhead_group:2=16\nkv_tile:2=16\nwindow_size:3=128\n"
            "kv_format:9=e4m3_slot\nindex_type:5=int32\nlens_type:5=int32\nscale_type:7=float32\nlse:1=1\n"
-           "head_dim_v:1=0\nsinks:1=0\nsoft_cap:1=0\nextra_size:1=0\nextra_format:9=e4m3_slot\nkernel:6=decode\n"
+           "head_dim_v:1=0\nsinks:1=0\nsoft_cap:1=0\nextra_size:1=0\nextra_format:9=e4m3_slot\n"
+           "kernel:6=decode\nsplits:1=0\n"
            "source:32=%s\noption:11=--std=c++17\noption:26=--gpu-architecture=sm_100a\n",
            hex);
   assert_string_equal(key.text, expected);

@@ -70,6 +70,7 @@ static void source_begins_with_the_configuration_and_its_constants(void **state)
       "[[maybe_unused]] constexpr bool with_lse = false;\n"
       "[[maybe_unused]] constexpr bool with_sinks = false;\n"
       "[[maybe_unused]] constexpr bool with_soft_cap = false;\n"
+      "[[maybe_unused]] constexpr bool with_splits = false;\n"
       "constexpr unsigned exact_softmax = 1;\n";
   swa_jit_config config = SWA_JIT_CONFIG_INIT;
   config.arch = SWA_JIT_ARCH_SM_90A;
@@ -350,6 +351,7 @@ static void part_conditions_follow_the_configuration(void **state)
       {"with_soft_cap", "soft_cap=1"},
       {"with_extra", "extra_size=64"},
       {"with_own_v", "head_dim_v=128"},
+      {"with_splits", "splits=1"},
       {"with_tail", "kv_format=footer_584"},
       {"with_tail", "extra_size=1 extra_format=footer_584"},
       {"with_groups", "kv_format=footer_584"},

@@ -29,6 +29,7 @@ void bench_params_make(const bench_tensors *tensors, const swa_jit_decode_args *
                              .out_head_stride = out_row,
                              .lse_token_stride = args->num_heads,
                              .lse_head_stride = 1,
+                             .num_splits = 1,
                              .num_tokens = args->num_tokens,
                              .num_heads = args->num_heads,
                              .num_kv_heads = k->num_kv_heads,

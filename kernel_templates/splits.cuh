@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A token's tiles shared out to several CTAs, for few tokens with many positions. Each leaves its sums in a workspace;
+ * the one that comes last adds them up, in the order of the splits whichever it is, and stores the results. The count
+ * of those that came returns to 0 by itself, so a captured launch may be replayed.
+ *
+ * A unit is what one CTA without splits would do in one pass. The workspace has, for each unit: a count; for each split
+ * and row, top and sum; for each split, a thread's sums of values as they lie in its registers.
+ */
+#ifndef SWA_SPLITS_CUH
+#define SWA_SPLITS_CUH
+
+#include "epilogue.cuh"
+
+namespace swa
+{
+//: if with_splits
+struct alignas(16) split_row {
+  float top, sum;
+  unsigned has_position; /* any of the split's positions is unmasked */
+  unsigned unused;
+};
+
+constexpr unsigned thread_quads = value_m_tiles * batch_slices * 4; /* a thread's sums, four at a time */
+
+struct split_unit {
+  unsigned *count;
+  split_row *rows;    /* [split][pass_rows] */
+  ptx::words4 *quads; /* [split][thread_quads][num_threads] */
+};
+
+__device__ __forceinline__ split_unit make_split_unit(const swa_params &params, const cta_plan &plan,
+                                                      unsigned first_head)
+{
+  unsigned long long num_ctas = static_cast<unsigned long long>(gridDim.x) * gridDim.y * params.num_kv_heads;
+  unsigned long long cta =
+      (static_cast<unsigned long long>(plan.kv_head) * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+  unsigned long long unit = cta * num_passes + first_head / pass_heads, num_units = num_ctas * num_passes;
+  char *counts = static_cast<char *>(params.workspace);
+  char *rows = counts + (num_units * sizeof(unsigned) + 15) / 16 * 16;
+  char *quads = rows + num_units * params.num_splits * (pass_rows * sizeof(split_row));
+  split_unit at;
+  at.count = reinterpret_cast<unsigned *>(counts) + unit;
+  at.rows = reinterpret_cast<split_row *>(rows) + unit * params.num_splits * pass_rows;
+  at.quads = reinterpret_cast<ptx::words4 *>(quads) + unit * params.num_splits * thread_quads * num_threads;
+  return at;
+}
+
+__device__ __forceinline__ ptx::words4 *thread_quad(const split_unit &at, unsigned split, unsigned m, unsigned s,
+                                                    unsigned half, unsigned pair)
+{
+  unsigned quad = ((m * batch_slices + s) * 2 + half) * 2 + pair;
+  return at.quads + (split * thread_quads + quad) * num_threads + threadIdx.x;
+}
+
+/* What this round has of the rows that it is right for. */
+__device__ __forceinline__ void store_split(const split_unit &at, const cta_plan &plan, const smem_plan &smem,
+                                            const mma::value_warp &w, unsigned round, bool has_position,
+                                            const mma::value_tiles &values)
+{
+  unsigned row = threadIdx.x;
+  if (row < pass_rows && smem.row_round[row] == round) {
+    split_row state = {row_top_of(smem, row), row_total(smem, row), has_position, 0};
+    at.rows[plan.split * pass_rows + row] = state;
+  }
+#pragma unroll
+  for (unsigned m = 0; m < value_m_tiles; m++) {
+#pragma unroll
+    for (unsigned half = 0; half < 2; half++) {
+      if (smem.row_round[w.first_row + m * mma_m + half * 8 + w.g] == round) {
+#pragma unroll
+        for (unsigned s = 0; s < batch_slices; s++) {
+#pragma unroll
+          for (unsigned pair = 0; pair < 2; pair++) {
+            const float(&a)[4] = values.v[m][s][2 * pair], (&b)[4] = values.v[m][s][2 * pair + 1];
+            *thread_quad(at, plan.split, m, s, half, pair) =
+                ptx::words4{{__float_as_uint(a[2 * half]), __float_as_uint(a[2 * half + 1]),
+                             __float_as_uint(b[2 * half]), __float_as_uint(b[2 * half + 1])}};
+          }
+        }
+      }
+    }
+  }
+}
+
+__device__ __forceinline__ split_row load_split_row(const split_unit &at, unsigned split, unsigned row)
+{
+  ptx::words4 words = ptx::ld_global_cg_v4(&at.rows[split * pass_rows + row]);
+  return split_row{__uint_as_float(words.w[0]), __uint_as_float(words.w[1]), words.w[2], words.w[3]};
+}
+
+/* Whether this CTA is the last of the unit's; to all its threads the same. */
+__device__ __forceinline__ bool is_last_split(const swa_params &params, const split_unit &at)
+{
+  __threadfence(); /* what was stored, before the count */
+  __syncthreads();
+  bool is_last = false;
+  if (threadIdx.x == 0) {
+    is_last = atomicInc(at.count, params.num_splits - 1) == params.num_splits - 1;
+  }
+  is_last = __syncthreads_or(is_last) != 0;
+  __threadfence(); /* the count, before what the others stored */
+  return is_last;
+}
+
+/* All splits' rows to shared memory, as one CTA would have left them; true if any position is unmasked. */
+__device__ __forceinline__ bool add_split_rows(const swa_params &params, const split_unit &at, smem_plan &smem)
+{
+  bool has_position = false;
+  unsigned row = threadIdx.x;
+  if (row < pass_rows) {
+    float top = minus_infinity(), sum = 0.0f;
+    for (unsigned split = 0; split < params.num_splits; split++) {
+      split_row state = load_split_row(at, split, row);
+      float larger = fmaxf(top, state.top);
+      float base = larger == minus_infinity() ? 0.0f : larger;
+      sum = sum * ptx::ex2(top - base) + state.sum * ptx::ex2(state.top - base);
+      top = larger;
+      has_position |= state.has_position != 0;
+    }
+    smem.row_top[row].of[0] = top;
+    smem.row_sum[row].of[0] = sum;
+#pragma unroll
+    for (unsigned n = 1; n < score_warps_n; n++) {
+      smem.row_sum[row].of[n] = 0.0f;
+    }
+    smem.row_round[row] = 0; /* all rows are stored */
+  }
+  return __syncthreads_or(has_position) != 0;
+}
+
+/* All splits' values, brought to the common tops. */
+__device__ __forceinline__ void add_split_values(const swa_params &params, const split_unit &at, const smem_plan &smem,
+                                                 const mma::value_warp &w, mma::value_tiles &values)
+{
+  mma::clear_values(values);
+#pragma unroll 1
+  for (unsigned split = 0; split < params.num_splits; split++) {
+#pragma unroll
+    for (unsigned m = 0; m < value_m_tiles; m++) {
+#pragma unroll
+      for (unsigned half = 0; half < 2; half++) {
+        unsigned row = w.first_row + m * mma_m + half * 8 + w.g;
+        float top = smem.row_top[row].of[0];
+        float factor = ptx::ex2(load_split_row(at, split, row).top - (top == minus_infinity() ? 0.0f : top));
+#pragma unroll
+        for (unsigned s = 0; s < batch_slices; s++) {
+#pragma unroll
+          for (unsigned pair = 0; pair < 2; pair++) {
+            ptx::words4 quad = ptx::ld_global_cg_v4(thread_quad(at, split, m, s, half, pair));
+            float(&a)[4] = values.v[m][s][2 * pair], (&b)[4] = values.v[m][s][2 * pair + 1];
+            a[2 * half] = fmaf(__uint_as_float(quad.w[0]), factor, a[2 * half]);
+            a[2 * half + 1] = fmaf(__uint_as_float(quad.w[1]), factor, a[2 * half + 1]);
+            b[2 * half] = fmaf(__uint_as_float(quad.w[2]), factor, b[2 * half]);
+            b[2 * half + 1] = fmaf(__uint_as_float(quad.w[3]), factor, b[2 * half + 1]);
+          }
+        }
+      }
+    }
+  }
+}
+
+/* The unit's results, by the CTA that came last. */
+__device__ __forceinline__ void store_unit(const swa_params &params, const cta_plan &plan, smem_plan &smem,
+                                           unsigned first_head, const split_unit &at)
+{
+  mma::value_warp w = mma::make_value_warp();
+  bool has_position = add_split_rows(params, at, smem);
+  if (!has_position) {
+    store_empty(params, plan, first_head, min(plan.num_heads - first_head, pass_heads));
+    return;
+  }
+  //: if with_lse
+  store_lse(params, plan, smem, first_head, 0);
+  //: end
+  mma::value_tiles values;
+  add_split_values(params, at, smem, w, values);
+  store_values(params, plan, w, make_row_factors(plan, smem, w, first_head, 0), first_head, 0, values);
+}
+//: end
+} // namespace swa
+
+#endif

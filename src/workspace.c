@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "workspace.h"
+
+/* Mirrors kernel_templates/splits.cuh. */
+enum {
+  COUNT_BYTES = 4,   /* a unit's */
+  ROW_BYTES = 16,    /* struct split_row */
+  SLICE_DIMS = 32,   /* of an output row, see swa_config.cuh */
+  SLICE_FLOATS = 16, /* of a thread, for a head tile */
+  WARP_THREADS = 32,
+  MMA_M = 16
+};
+
+static uint64_t divide_up(uint64_t value, uint64_t divisor)
+{
+  return (value + divisor - 1) / divisor;
+}
+
+uint64_t sj_workspace_bytes(const swa_jit_config *config, const sj_tile_plan *plan, uint64_t num_ctas,
+                            uint32_t num_splits)
+{
+  const uint32_t out_dim = config->head_dim_v != 0 ? config->head_dim_v : config->head_dim;
+  const uint64_t row_tiles = divide_up(plan->pass_heads, MMA_M);
+  const uint64_t warp_slices = divide_up(out_dim / SLICE_DIMS, plan->value_warps_n);
+  const uint64_t thread_bytes = row_tiles / plan->value_warps_m * warp_slices * SLICE_FLOATS * sizeof(float);
+  const uint64_t split_bytes = row_tiles * MMA_M * ROW_BYTES + thread_bytes * plan->num_warps * WARP_THREADS;
+  const uint64_t num_units = num_ctas * divide_up(config->head_group, plan->pass_heads);
+  return divide_up(num_units * COUNT_BYTES, ROW_BYTES) * ROW_BYTES + num_units * num_splits * split_bytes;
+}
