@@ -61,19 +61,19 @@ __device__ __forceinline__ float row_divisor(const smem_plan &smem, unsigned row
 //: if with_lse
 constexpr unsigned lse_base_2 = 1, lse_with_sink = 2, lse_empty_plus_infinity = 4; /* as in swa_jit.h */
 
-/* lse: in units of log2. */
+/* lse: in natural units. */
 __device__ __forceinline__ void write_lse(const swa_params &params, const cta_plan &plan, unsigned head, float lse)
 {
   params.lse[plan.token * params.lse_token_stride + (plan.first_head + head) * params.lse_head_stride] =
-      (params.lse_form & lse_base_2) != 0 ? lse : lse * ln_2;
+      (params.lse_form & lse_base_2) != 0 ? lse * log2_e : lse;
 }
 
 //: if with_sinks
-/* log2 of 2^lse + 2^sink, without an overflow on the way. */
+/* ln of e^lse + e^sink, without an overflow on the way. */
 __device__ __forceinline__ float add_sink(float lse, float sink)
 {
-  float larger = fmaxf(lse, sink), smaller = fminf(lse, sink);
-  float rest = larger == smaller ? 1.0f : ptx::lg2(1.0f + ptx::ex2(smaller - larger)); /* no infinity less itself */
+  float larger = fmaxf(lse, sink), less = (fminf(lse, sink) - larger) * log2_e;
+  float rest = lse == sink ? ln_2 : ptx::lg2(1.0f + ptx::ex2(less)) * ln_2; /* no infinity less itself */
   return lse != lse || sink != sink ? lse + sink : larger + rest;
 }
 //: end
@@ -84,9 +84,11 @@ __device__ __forceinline__ void store_lse(const swa_params &params, const cta_pl
 {
   unsigned row = threadIdx.x;
   if (params.lse != nullptr && row < pass_heads && is_stored_row(plan, smem, first_head, row, round)) {
-    float lse = subtracted_of(row_top_of(smem, row)) + ptx::lg2(row_total(smem, row));
+    float lse = (subtracted_of(row_top_of(smem, row)) + ptx::lg2(row_total(smem, row))) * ln_2;
     //: if with_sinks
-    lse = (params.lse_form & lse_with_sink) != 0 ? add_sink(lse, smem.sink[row]) : lse;
+    if ((params.lse_form & lse_with_sink) != 0 && params.sinks != nullptr) {
+      lse = add_sink(lse, params.sinks[plan.first_head + first_head + row]);
+    }
     //: end
     write_lse(params, plan, first_head + row, lse);
   }
@@ -98,11 +100,8 @@ __device__ __forceinline__ void store_empty_lse(const swa_params &params, const 
 {
   unsigned head = first_head + threadIdx.x;
   if (params.lse != nullptr && threadIdx.x < num_heads) {
-    float lse = minus_infinity();
-    //: if with_sinks
-    lse = (params.lse_form & lse_with_sink) != 0 ? load_sink(params, plan, head) : lse;
-    //: end
-    write_lse(params, plan, head, (params.lse_form & lse_empty_plus_infinity) != 0 ? -minus_infinity() : lse);
+    float lse = (params.lse_form & lse_empty_plus_infinity) != 0 ? -minus_infinity() : minus_infinity();
+    write_lse(params, plan, head, lse);
   }
 }
 //: end

@@ -182,8 +182,8 @@ SJ_INLINE swa_jit_status check_indices(sj_launch_call *call, const char *name, c
   if (status == SWA_JIT_OK && !sj_tensor_find_reach(num_tokens, stride, 1, 0, scope_size, index_bytes, &bytes)) {
     return sj_tensor_fail_reach(stride_name, stride, num_tokens, NULL, 0, 1);
   }
-  if (status == SWA_JIT_OK) {
-    sj_launch_note_input(call, name, indices, bytes);
+  if (status == SWA_JIT_OK) { /* how much of the last row is read, and so has to be there, only lens tells */
+    sj_launch_note_input(call, name, indices, (num_tokens - 1) * stride * index_bytes);
   }
   return status;
 }

@@ -330,6 +330,7 @@ SWA_JIT_API swa_jit_status swa_jit_store_check(swa_jit_lib *lib);
  *   LSE[t,h]   = ln sum_j exp(s_j)
  *   out[t,h,:] = sum_j exp(s_j) * v_j / (sum_j exp(s_j) + exp(sinks[h]))      rounded to bf16, to nearest even
  *
+ * Of out, magnitudes below 2^-110, which only a sink makes, may be 0.
  * With an extra scope the sums run over its unmasked positions too: one softmax over both. Without sinks exp(sinks[h])
  * is 0. With no unmasked position out is 0, whatever the sink, and LSE -infinity.
  * K and V as the same rows: multi-query attention over a latent, DeepSeek-V2, arXiv:2405.04434, section 2.1. Sinks and
@@ -341,7 +342,7 @@ typedef struct CUstream_st *swa_jit_stream; /* the same type as CUstream and cud
 /* How LSE is written: or-ed. None: natural logarithm, without the sink, -infinity where no position is unmasked. */
 enum {
   SWA_JIT_LSE_BASE_2 = 1u,             /* log2 instead of ln */
-  SWA_JIT_LSE_WITH_SINK = 2u,          /* of the sum with exp(sinks[h]) */
+  SWA_JIT_LSE_WITH_SINK = 2u,          /* of the sum with exp(sinks[h]), where a position is unmasked */
   SWA_JIT_LSE_EMPTY_PLUS_INFINITY = 4u /* +infinity where no position is unmasked, whatever the sink */
 };
 

@@ -140,7 +140,8 @@ typedef struct decode_case {
   uint32_t bf16; /* bf16 elements, of the bf16 format and of footer_584 */
   uint32_t sinks;
   uint32_t soft_cap;
-  uint32_t lse_form; /* SWA_JIT_LSE_... */
+  uint32_t lse_form;   /* SWA_JIT_LSE_... */
+  uint32_t num_splits; /* 0: a kernel without splits */
   uint32_t lse_layout;
   uint32_t num_kv_heads;
   uint32_t kv_layout;

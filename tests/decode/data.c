@@ -178,6 +178,7 @@ static void set_args(decode_data *data)
   args->scale = which->softmax == DECODE_SOFTMAX_NEGATIVE ? -args->scale : args->scale;
   args->soft_cap = pick_soft_cap(which);
   args->lse_form = which->lse_form;
+  args->num_splits = which->num_splits;
   args->kv_scale = decode_pool_scale(which, DECODE_POOL_K);
   args->v_scale = decode_pool_scale(which, DECODE_POOL_V);
   args->extra_scale = decode_pool_scale(which, DECODE_POOL_EXTRA);

@@ -24,6 +24,7 @@ decode_lines decode_grid_sinks(void);
 decode_lines decode_grid_lse_forms(void);
 decode_lines decode_grid_grouped(void);
 decode_lines decode_grid_extra(void);
+decode_lines decode_grid_splits(void);
 
 /* Every head_dim x head_group x kv_tile, 0 to count - 1, each with another window, pattern and types. */
 size_t decode_grid_num_tilings(void);

@@ -171,6 +171,33 @@ static const char *const extra_lines[] = {
     "extra_size=512 slots=ends extra_lens=uniform lse=null num_tokens=3 num_heads=127 head_group=128 seed=2262",
 };
 
+/* A token's positions shared out: more splits than tiles, empty ones, rounds, every kind of row. */
+static const char *const split_lines[] = {
+    "num_splits=1 num_tokens=3 lens=uniform seed=2301",
+    "num_splits=2 num_tokens=14 lens=edges scores=m20 seed=2302",
+    "num_splits=8 kv_tile=16 num_tokens=3 num_heads=17 window_size=129 lens=uniform scores=m5 slots=masked_some "
+    "seed=2303",
+    "num_splits=5 kv_tile=64 num_tokens=4 num_heads=128 head_group=128 window_size=500 lens=gaps scores=p20 seed=2304",
+    "num_splits=3 num_tokens=3 slots=masked_all lse_form=4 seed=2305",
+    "num_splits=3 num_tokens=4 slots=masked_half kv_tile=32 sinks=special lse_form=3 scores=m5 seed=2306",
+    "num_splits=7 num_tokens=6 codes=nan window_size=200 lens=uniform seed=2307",
+    "num_splits=4 num_tokens=3 num_heads=13 q_exponent=20 window_size=300 lens=uniform seed=2308",
+    "num_splits=16 num_tokens=2 kv_tile=64 kv_format=footer_584 extra_format=footer_584 extra_size=1024 sinks=normal "
+    "lens=uniform extra_lens=uniform seed=2309",
+    "num_splits=8 num_tokens=2 num_heads=64 head_group=64 kv_tile=32 kv_format=footer_528 extra_format=footer_584 "
+    "extra_size=300 scale_bytes=random seed=2310",
+    "num_splits=4 num_tokens=3 num_heads=16 num_kv_heads=4 head_group=8 kv_format=bf16 head_dim=128 head_dim_v=128 "
+    "window_size=2048 lens=uniform sinks=normal lse_form=1 seed=2311",
+    "num_splits=256 num_tokens=1 num_heads=8 head_group=8 kv_tile=16 extra_size=4096 extra_num_blocks=160 seed=2312",
+    "num_splits=6 num_tokens=3 lse=null out_layout=padded q_layout=slice window_size=400 lens=gaps scales=signed "
+    "seed=2313",
+};
+
+decode_lines decode_grid_splits(void)
+{
+  return (decode_lines){split_lines, COUNT(split_lines)};
+}
+
 decode_lines decode_grid_grouped(void)
 {
   return (decode_lines){grouped_lines, COUNT(grouped_lines)};

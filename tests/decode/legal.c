@@ -47,6 +47,9 @@ static const char *find_range_fault(const decode_case *which)
   if (which->num_kv_heads < 1 || which->num_heads % which->num_kv_heads != 0) {
     return "num_kv_heads does not divide num_heads";
   }
+  if (which->num_splits > 256) {
+    return "num_splits is out of range";
+  }
   return which->lse_form > 7 ? "lse_form has an unknown bit" : NULL;
 }
 

@@ -165,6 +165,7 @@ static void grids_are_readable_and_legal(void **state)
   assert_readable(decode_grid_lse_forms());
   assert_readable(decode_grid_grouped());
   assert_readable(decode_grid_extra());
+  assert_readable(decode_grid_splits());
   assert_int_equal(decode_grid_num_tilings(), 6 * 5 * 4);
 }
 

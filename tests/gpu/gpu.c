@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -71,6 +72,36 @@ swa_jit_status gpu_kernel(gpu *g, const swa_jit_config *config, const swa_jit_ke
   return status == SWA_JIT_UNSUPPORTED ? SWA_JIT_CUDA_ERROR : status;
 }
 
+/* Launches with a workspace of its own, twice: the second finds it as the first has left it. */
+static swa_jit_status decode_in_splits(gpu *g, const swa_jit_kernel *kernel, const swa_jit_decode_args *args,
+                                       swa_jit_stream stream)
+{
+  swa_jit_decode_args given = *args;
+  uint64_t address = 0;
+  swa_jit_status status = swa_jit_workspace_bytes(kernel, args->num_tokens, args->num_heads, args->num_kv_heads,
+                                                  args->num_splits, &given.workspace_bytes);
+  void *zeros = calloc(given.workspace_bytes + 1, 1);
+
+  if (status != SWA_JIT_OK || zeros == NULL) {
+    free(zeros);
+    return status != SWA_JIT_OK ? status : SWA_JIT_OUT_OF_MEMORY;
+  }
+  if (!gpu_alloc(g, given.workspace_bytes, &address) || !gpu_write(g, address, zeros, given.workspace_bytes)) {
+    free(zeros);
+    return SWA_JIT_CUDA_ERROR;
+  }
+  free(zeros);
+  given.workspace = (void *)(uintptr_t)address;
+  for (int turn = 0; turn < 2 && status == SWA_JIT_OK; turn++) {
+    status = swa_jit_decode(kernel, &given, stream);
+  }
+  if (status == SWA_JIT_OK && !tell(g, sj_device_wait(&g->device))) {
+    status = SWA_JIT_CUDA_ERROR;
+  }
+  gpu_release(g, address);
+  return status;
+}
+
 /* Runs of an odd number of tokens take the default stream. */
 static swa_jit_status gpu_decode(void *data, const swa_jit_config *config, const swa_jit_decode_args *args)
 {
@@ -81,7 +112,9 @@ static swa_jit_status gpu_decode(void *data, const swa_jit_config *config, const
   if (status != SWA_JIT_OK) {
     return status;
   }
-  status = swa_jit_decode(kernel, args, args->num_tokens % 2 == 1 ? NULL : g->stream);
+  swa_jit_stream stream = args->num_tokens % 2 == 1 ? NULL : g->stream;
+  status = config->splits != 0 && args->num_tokens != 0 ? decode_in_splits(g, kernel, args, stream)
+                                                        : swa_jit_decode(kernel, args, stream);
   if (status != SWA_JIT_OK) {
     (void)explain(g, status);
     return SWA_JIT_CUDA_ERROR;

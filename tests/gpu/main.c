@@ -27,7 +27,7 @@ typedef struct options {
 
 static const sj_cli_option option_table[] = {
     {SJ_CLI_LIST, "sets", "LIST", offsetof(options, sets), 0, 0,
-     "of launches, merge, reduced, special, formats, sinks, lse_forms, grouped, extra, tilings, random, "
+     "of launches, merge, reduced, special, formats, sinks, lse_forms, grouped, extra, splits, tilings, random, "
      "random_general, large "
      "(default: all)"},
     {SJ_CLI_NUMBER, "cases", "N", offsetof(options, cases), 0, 100000, "number of random cases of a set (default: 60)"},
@@ -193,6 +193,7 @@ static const struct {
     {"lse_forms", decode_grid_lse_forms, NULL},
     {"grouped", decode_grid_grouped, NULL},
     {"extra", decode_grid_extra, NULL},
+    {"splits", decode_grid_splits, NULL},
     {"tilings", NULL, add_tilings},
     {"random", NULL, add_random},
     {"random_general", NULL, add_random_general},
