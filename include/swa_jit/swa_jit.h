@@ -330,7 +330,7 @@ SWA_JIT_API swa_jit_status swa_jit_store_check(swa_jit_lib *lib);
  *   LSE[t,h]   = ln sum_j exp(s_j)
  *   out[t,h,:] = sum_j exp(s_j) * v_j / (sum_j exp(s_j) + exp(sinks[h]))      rounded to bf16, to nearest even
  *
- * Of out, magnitudes below 2^-110, which only a sink makes, may be 0.
+ * Of out, magnitudes below 2^-100 of the largest |v|, which only a sink makes, may be 0.
  * With an extra scope the sums run over its unmasked positions too: one softmax over both. Without sinks exp(sinks[h])
  * is 0. With no unmasked position out is 0, whatever the sink, and LSE -infinity.
  * K and V as the same rows: multi-query attention over a latent, DeepSeek-V2, arXiv:2405.04434, section 2.1. Sinks and

@@ -138,9 +138,10 @@ __device__ __forceinline__ void convert_tails(smem_plan &smem, unsigned first_ro
     float factor = smem.tail_factor[row];
     tail_pair pair = load_tail_pair(address, factor);
     bool is_left = (__ballot_sync(0xffffffffu, is_too_large(pair)) >> quad & 15) != 0;
+    __syncwarp(); /* the quad has read what its first lane may write */
     if (factor > 0.0f && !is_left) {
       store_tail_pair(address, pair);
-    } else if (i % 4 == 0) {
+    } else if (factor > 0.0f && i % 4 == 0) {
       smem.tail_factor[row] = -fabsf(factor);
       smem.needs_mending = 1;
     }
