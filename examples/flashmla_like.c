@@ -48,7 +48,7 @@ static uint8_t *find_row(pool *from, uint32_t slot)
 /* The scale rows lie behind all data rows of the block. */
 static uint8_t *find_scales(pool *from, uint32_t slot)
 {
-  uint8_t *block = from->bytes + slot / from->block_size * from->block_stride;
+  uint8_t *block = from->bytes + (size_t)(slot / from->block_size) * from->block_stride;
   return block + from->block_size * DATA_ROW + slot % from->block_size * SCALE_ROW;
 }
 
