@@ -22,7 +22,7 @@ bool decode_problem_make(const decode_device *device, const decode_data *data, d
 {
   memset(problem_out, 0, sizeof *problem_out);
   problem_out->device = device;
-  for (int i = 0; i < DECODE_NUM_TENSORS; i++) {
+  for (unsigned i = 0; i < DECODE_NUM_TENSORS; i++) {
     problem_out->sizes[i] = data->tensors[i].size;
     if (!device->alloc(device->data, room_for(data->tensors[i].size), &problem_out->addresses[i])) {
       decode_problem_free(problem_out);
@@ -40,7 +40,7 @@ bool decode_problem_make(const decode_device *device, const decode_data *data, d
 
 void decode_problem_free(decode_problem *problem)
 {
-  for (int i = 0; i < DECODE_NUM_TENSORS; i++) {
+  for (unsigned i = 0; i < DECODE_NUM_TENSORS; i++) {
     if (problem->addresses[i] != 0) {
       problem->device->release(problem->device->data, problem->addresses[i]);
       problem->addresses[i] = 0;
@@ -81,7 +81,7 @@ static bool write_candidates(decode_problem *problem, const decode_data *data, e
 
 static const decode_pool *find_sparse_pool(const decode_data *data, enum decode_tensor tensor)
 {
-  for (int kind = 0; kind < DECODE_NUM_POOLS; kind++) {
+  for (unsigned kind = 0; kind < DECODE_NUM_POOLS; kind++) {
     if (tensor == decode_data_rows_tensor(kind) && decode_pool_is_sparse(&data->pools[kind])) {
       return &data->pools[kind];
     }
@@ -91,7 +91,7 @@ static const decode_pool *find_sparse_pool(const decode_data *data, enum decode_
 
 bool decode_problem_write(decode_problem *problem, const decode_data *data)
 {
-  for (int i = 0; i < DECODE_NUM_TENSORS; i++) {
+  for (unsigned i = 0; i < DECODE_NUM_TENSORS; i++) {
     const decode_pool *sparse = find_sparse_pool(data, i);
     size_t size = data->tensors[i].size;
 

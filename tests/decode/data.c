@@ -284,7 +284,7 @@ static bool has_tensor(const decode_case *which, enum decode_tensor tensor)
 
 static bool is_of_pool(enum decode_tensor tensor)
 {
-  for (int kind = 0; kind < DECODE_NUM_POOLS; kind++) {
+  for (unsigned kind = 0; kind < DECODE_NUM_POOLS; kind++) {
     if (tensor == decode_data_rows_tensor(kind) || tensor == inv_scale_tensor(kind)) {
       return true;
     }
@@ -294,7 +294,7 @@ static bool is_of_pool(enum decode_tensor tensor)
 
 static bool allocate_pools(decode_data *data)
 {
-  for (int kind = 0; kind < DECODE_NUM_POOLS; kind++) {
+  for (unsigned kind = 0; kind < DECODE_NUM_POOLS; kind++) {
     decode_pool *pool = &data->pools[kind];
     decode_buffer *rows = &data->tensors[decode_data_rows_tensor(kind)];
     decode_buffer *inv_scale = &data->tensors[inv_scale_tensor(kind)];
@@ -313,7 +313,7 @@ static bool allocate_pools(decode_data *data)
 static bool allocate(decode_data *data)
 {
   set_sizes(data);
-  for (int i = 0; i < DECODE_NUM_TENSORS; i++) {
+  for (unsigned i = 0; i < DECODE_NUM_TENSORS; i++) {
     decode_buffer *buffer = &data->tensors[i];
 
     if (is_of_pool(i)) {
@@ -330,12 +330,12 @@ static bool allocate(decode_data *data)
 
 void decode_data_free(decode_data *data)
 {
-  for (int i = 0; i < DECODE_NUM_TENSORS; i++) {
+  for (unsigned i = 0; i < DECODE_NUM_TENSORS; i++) {
     if (!is_of_pool(i)) {
       free(data->tensors[i].bytes);
     }
   }
-  for (int kind = 0; kind < DECODE_NUM_POOLS; kind++) {
+  for (unsigned kind = 0; kind < DECODE_NUM_POOLS; kind++) {
     decode_pool_free(&data->pools[kind]);
   }
   memset(data, 0, sizeof *data);
@@ -345,7 +345,7 @@ void decode_data_free(decode_data *data)
 
 static bool fill_pools(decode_data *data, const double *base)
 {
-  for (int kind = 0; kind < DECODE_NUM_POOLS; kind++) {
+  for (unsigned kind = 0; kind < DECODE_NUM_POOLS; kind++) {
     decode_pool *pool = &data->pools[kind];
     uint8_t *selected = calloc((size_t)pool->num_candidates + 1, 1);
 
@@ -421,7 +421,7 @@ bool decode_data_make(const decode_case *which, decode_data *data_out)
   memset(data_out, 0, sizeof *data_out);
   data_out->which = *which;
   decode_case_config(which, &data_out->config);
-  for (int kind = 0; kind < DECODE_NUM_POOLS; kind++) {
+  for (unsigned kind = 0; kind < DECODE_NUM_POOLS; kind++) {
     decode_pool_plan(which, kind, &data_out->pools[kind]);
   }
   set_args(data_out);

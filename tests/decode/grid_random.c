@@ -143,7 +143,7 @@ static void draw_contents(random_stream *random, decode_case *which)
 /* A footer has rows of 512 elements without gaps, and blocks at multiples of 16 bytes. */
 static void fit_footers(decode_case *which)
 {
-  for (int kind = 0; kind < DECODE_NUM_POOLS; kind++) {
+  for (unsigned kind = 0; kind < DECODE_NUM_POOLS; kind++) {
     bool extra = kind == DECODE_POOL_EXTRA;
     decode_pool pool;
 

@@ -131,7 +131,7 @@ const char *decode_case_fault(const decode_case *which)
   const char *fault = find_range_fault(which);
 
   fault = fault != NULL ? fault : find_option_fault(which);
-  for (int kind = 0; kind < DECODE_NUM_POOLS && fault == NULL; kind++) {
+  for (unsigned kind = 0; kind < DECODE_NUM_POOLS && fault == NULL; kind++) {
     fault = find_pool_fault(which, kind);
   }
   return fault != NULL ? fault : find_idle_fault(which);

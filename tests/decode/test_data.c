@@ -76,7 +76,7 @@ static void slots_that_nothing_selects_are_nan(void **state)
     decode_data data;
 
     make(texts[i], &data);
-    for (int kind = 0; kind < DECODE_NUM_POOLS; kind++) {
+    for (unsigned kind = 0; kind < DECODE_NUM_POOLS; kind++) {
       uint32_t count = data.pools[kind].num_slots != 0 ? count_clean_slots(&data, kind) : 0;
 
       assert_true(data.pools[kind].num_slots == 0 || (count > 20 && count < data.pools[kind].num_slots));
@@ -121,7 +121,7 @@ static void all_scale_bytes_are_selected(void **state)
   };
 
   (void)state;
-  for (int i = 0; i < 2; i++) {
+  for (unsigned i = 0; i < 2; i++) {
     decode_data data;
     uint8_t selected[1024] = {0};
     uint32_t seen[256] = {0};
@@ -153,7 +153,7 @@ static void nan_lies_in_one_kv_head_of_one_pool(void **state)
 
   (void)state;
   make("num_heads=4 num_kv_heads=4 head_dim=64 head_dim_v=64 codes=nan num_tokens=40", &data);
-  for (int kind = DECODE_POOL_K; kind <= DECODE_POOL_V; kind++) {
+  for (unsigned kind = DECODE_POOL_K; kind <= DECODE_POOL_V; kind++) {
     decode_positions_mark(&data, kind, selected[kind]);
   }
   for (uint64_t slot = 0; slot < 1024; slot++) {
@@ -209,7 +209,7 @@ static void data_of_fewer_heads_are_the_first_of_more(void **state)
   (void)state;
   make("head_dim=64 num_heads=8 extra_size=20 sinks=special", &few);
   make("head_dim=64 num_heads=40 extra_size=20 sinks=special", &many);
-  for (int i = DECODE_KV; i < DECODE_OUT; i++) {
+  for (unsigned i = DECODE_KV; i < DECODE_OUT; i++) {
     size_t size = few.tensors[i].size;
 
     assert_true(size == many.tensors[i].size || i == DECODE_SINKS);
