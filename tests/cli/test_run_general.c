@@ -333,6 +333,7 @@ static void rows_that_make_no_pool_are_refused(void **state)
   assert_int_equal(write_quietly(&options), RUN_BAD);
   free(from);
   from = write_rows(*state, (const uint64_t[]){3, 4, 2, FOOTER_DIM}, 4);
+  options.from = from;
   assert_int_equal(write_quietly(&options), RUN_BAD); /* two KV heads */
   options.kv_format = "bf16";
   assert_int_equal(write_quietly(&options), RUN_GOOD);
