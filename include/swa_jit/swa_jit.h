@@ -334,7 +334,7 @@ SWA_JIT_API swa_jit_status swa_jit_store_check(swa_jit_lib *lib);
  * With an extra scope the sums run over its unmasked positions too: one softmax over both. Without sinks exp(sinks[h])
  * is 0. With no unmasked position out is 0, whatever the sink, and LSE -infinity.
  * K and V as the same rows: multi-query attention over a latent, DeepSeek-V2, arXiv:2405.04434, section 2.1. Sinks and
- * grouped queries: gpt-oss's model card, arXiv:2508.10925, section 2.
+ * grouped queries: gpt-oss's model card, arXiv:2508.10925.
  * The data of lens, indices, scales, sinks and pools never cause an access outside the tensors.
  */
 typedef struct CUstream_st *swa_jit_stream; /* the same type as CUstream and cudaStream_t */
@@ -454,7 +454,7 @@ SWA_JIT_API swa_jit_status swa_jit_decode(const swa_jit_kernel *kernel, const sw
  * An empty part has no effect, whatever its out holds. With every part empty out is 0, whatever the sink, and LSE
  * -infinity. Without sinks exp(sinks[h] - m) is 0; a sink of +infinity makes out 0, of -infinity is none, of NaN makes
  * out NaN. An LSE of a part that is NaN, or an infinity that does not mean empty, makes out and LSE NaN.
- * The formula, without sink: FlashInfer, arXiv:2501.01005, section 2.2. As the parts are rounded to bf16, out is not
+ * The formula, without sink: FlashInfer, arXiv:2501.01005. As the parts are rounded to bf16, out is not
  * the very bits of one decode over all positions.
  */
 typedef struct swa_jit_merge_args {
