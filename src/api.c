@@ -6,6 +6,7 @@
 
 #include "abi.h"
 #include "build.h"
+#include "inventory.h"
 #include "launch.h"
 #include "merge.h"
 #include "pick.h"
@@ -405,4 +406,36 @@ swa_jit_status swa_jit_decode(const swa_jit_kernel *kernel, const swa_jit_decode
 swa_jit_status swa_jit_merge(const swa_jit_kernel *kernel, const swa_jit_merge_args *args, swa_jit_stream stream)
 {
   return sj_merge_launch(kernel, args, stream);
+}
+
+/* ---- The store's files -------------------------------------------------------------------------------------- */
+
+swa_jit_status swa_jit_store_each(swa_jit_lib *lib, uint32_t flags, swa_jit_entry_fn call, void *entry_data)
+{
+  if (lib == NULL || call == NULL) {
+    return refuse(lib, "swa_jit_store_each", "call");
+  }
+  return end(lib, "swa_jit_store_each", sj_inventory_each(lib, flags, call, entry_data));
+}
+
+swa_jit_status swa_jit_store_add(swa_jit_lib *lib, const char *name, const void *bytes, size_t num_bytes,
+                                 uint32_t *added_out)
+{
+  bool was_added = false;
+  if (lib == NULL || name == NULL || bytes == NULL || added_out == NULL) {
+    return refuse(lib, "swa_jit_store_add", name == NULL ? "name" : bytes == NULL ? "bytes" : "added_out");
+  }
+  swa_jit_status status = sj_inventory_add(lib, name, bytes, num_bytes, &was_added);
+  if (status == SWA_JIT_OK) {
+    *added_out = was_added;
+  }
+  return end(lib, "swa_jit_store_add", status);
+}
+
+swa_jit_status swa_jit_store_remove(swa_jit_lib *lib, const char *name)
+{
+  if (lib == NULL || name == NULL) {
+    return refuse(lib, "swa_jit_store_remove", "name");
+  }
+  return end(lib, "swa_jit_store_remove", sj_inventory_remove(lib, name));
 }

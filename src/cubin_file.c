@@ -309,3 +309,27 @@ bool sj_cubin_file_find_key(const void *trailer, uint64_t file_bytes, uint64_t *
   *key_bytes_out = (size_t)lengths.key;
   return true;
 }
+
+bool sj_cubin_file_read_end(const void *end, size_t end_bytes, uint64_t file_bytes, sj_cubin_view *view_out)
+{
+  part_lengths lengths;
+  if (end_bytes < SJ_CUBIN_FILE_TRAILER_BYTES) {
+    return false;
+  }
+  const uint8_t *trailer = (const uint8_t *)end + end_bytes - SJ_CUBIN_FILE_TRAILER_BYTES;
+  if (check_trailer(trailer) != NULL || !read_lengths(trailer, file_bytes, &lengths)
+      || lengths.key + lengths.note + SJ_CUBIN_FILE_TRAILER_BYTES > end_bytes) {
+    return false;
+  }
+  const char *note = (const char *)trailer - lengths.note;
+  sj_cubin_view view = {
+      .cubin_bytes = (size_t)lengths.cubin,
+      .key_text = note - lengths.key,
+      .key_bytes = (size_t)lengths.key,
+  };
+  if (!read_note(note, (size_t)lengths.note, &view.note)) {
+    return false;
+  }
+  *view_out = view;
+  return true;
+}

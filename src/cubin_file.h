@@ -44,6 +44,12 @@ swa_jit_status sj_cubin_file_encode(const sj_cubin_view *view, void **bytes_out,
  * OK, or STORE_ERROR with what is wrong. Any bytes are safe. */
 swa_jit_status sj_cubin_file_decode(const void *bytes, size_t count, sj_cubin_view *view_out);
 
+/* Key and note from the last end_bytes of a file of file_bytes (all of it, or more than key, note and trailer take):
+ * enough to list an entry without reading its cubin. view_out->cubin is NULL, key_text points into end. Verifies the
+ * trailer's fields and the note, but no checksum and no cubin. False when there is no such footer, or when end is too
+ * short to hold it. */
+bool sj_cubin_file_read_end(const void *end, size_t end_bytes, uint64_t file_bytes, sj_cubin_view *view_out);
+
 /* Where the key text lies in a file of file_bytes that ends with trailer (SJ_CUBIN_FILE_TRAILER_BYTES): enough to say
  * how a stored key differs without reading the cubin. False when this is no trailer of such a file. Nothing else is
  * verified. */

@@ -80,7 +80,7 @@ void sj_key_finish(sj_key *key)
   *key = (sj_key){0};
 }
 
-/* ---- comparing -------------------------------------------------------------------------------------------- */
+/* ---- reading ---------------------------------------------------------------------------------------------- */
 
 typedef struct key_line {
   const char *name, *value; /* into the text, not terminated */
@@ -127,6 +127,82 @@ static bool read_lines(const char *text, size_t length, key_line lines[MAX_LINES
   *num_lines_out = num_lines;
   return true;
 }
+
+/* Sets the field that a line names. True for the lines that are of no field. */
+static bool read_field(const key_line *line, swa_jit_config *config_inout)
+{
+  static const char *const others[] = {"format", "source", "option"};
+  for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++) {
+    if (line->name_length == strlen(others[i]) && memcmp(line->name, others[i], line->name_length) == 0) {
+      return true;
+    }
+  }
+  uint32_t value = 0;
+  const sj_config_field *field = sj_config_field_find(line->name, line->name_length);
+  if (field == NULL || sj_config_read_value(field, line->value, line->value_length, &value) != SWA_JIT_OK) {
+    return false;
+  }
+  sj_config_set(config_inout, field, value);
+  return true;
+}
+
+bool sj_key_read_config(const char *text, size_t length, swa_jit_config *config_out)
+{
+  key_line lines[MAX_LINES];
+  unsigned num_lines = 0;
+  swa_jit_config config;
+  sj_kept_message kept;
+  sj_message_keep(&kept);
+  sj_config_init(&config);
+  bool is_read = read_lines(text, length, lines, &num_lines);
+  for (unsigned i = 0; i < num_lines && is_read; i++) {
+    is_read = read_field(&lines[i], &config);
+  }
+  if (is_read) {
+    is_read = config.arch != SWA_JIT_ARCH_NATIVE && sj_config_take(&config, config_out) == SWA_JIT_OK;
+  }
+  sj_message_restore(SWA_JIT_OK, &kept);
+  return is_read;
+}
+
+/* The 32 digits in an entry's name; NULL if it has none. */
+static const char *find_digest(const char *name)
+{
+  static const char ending[] = ".cubin";
+  const size_t num_digits = SJ_DIGEST_HEX_SIZE - 1;
+  const size_t length = strlen(name);
+  if (length >= SJ_FILE_NAME_SIZE || length < num_digits + sizeof ending
+      || strcmp(name + length - strlen(ending), ending) != 0) {
+    return NULL;
+  }
+  const char *digest = name + length - strlen(ending) - num_digits;
+  return digest[-1] == '-' && strspn(digest, "0123456789abcdef") == num_digits ? digest : NULL;
+}
+
+bool sj_key_is_file_name(const char *name)
+{
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+  return strncmp(name, "swa_", 4) == 0 && name[strspn(name, letters)] == '\0' && find_digest(name) != NULL;
+}
+
+bool sj_key_fits_file_name(const char *text, size_t length, const char *name)
+{
+  uint8_t digest[SJ_DIGEST_BYTES];
+  char hex[SJ_DIGEST_HEX_SIZE], whole[SJ_FILE_NAME_SIZE];
+  swa_jit_config config;
+  sj_digest_make(text, length, digest);
+  sj_digest_hex(digest, hex);
+  if (memcmp(find_digest(name), hex, SJ_DIGEST_HEX_SIZE - 1) != 0) {
+    return false;
+  }
+  if (!sj_key_read_config(text, length, &config)) {
+    return true; /* a later release's: what stands in its name before the digest is not known here */
+  }
+  make_file_name(&config, digest, whole);
+  return strcmp(whole, name) == 0;
+}
+
+/* ---- comparing -------------------------------------------------------------------------------------------- */
 
 /* The first line of that name that no line was compared with yet; NULL if there is none. */
 static key_line *find_unmatched(key_line lines[MAX_LINES], unsigned num_lines, const key_line *wanted)

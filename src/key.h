@@ -4,6 +4,8 @@
 #ifndef SJ_KEY_H
 #define SJ_KEY_H
 
+#include <stdbool.h>
+
 #include "digest.h"
 #include "swa_jit/swa_jit.h"
 
@@ -24,6 +26,17 @@ typedef struct sj_key {
 swa_jit_status sj_key_make(const swa_jit_config *config, const char *source, const char *const *options,
                            sj_key *key_out);
 void sj_key_finish(sj_key *key);
+
+/* The configuration that a key text is of: what its lines name, of a release that had fewer fields the defaults for the
+ * others. False when it is no key text, or has a field or value that this library does not know. Keeps the message. */
+bool sj_key_read_config(const char *text, size_t length, swa_jit_config *config_out);
+
+/* Whether name is an entry's name: "swa_<kernel>-...-<32 hexadecimal digits>.cubin". */
+bool sj_key_is_file_name(const char *name);
+
+/* Whether an entry of this name (of which sj_key_is_file_name is true) holds this key text: the digest, and where the
+ * text is of a configuration known here, the whole name. */
+bool sj_key_fits_file_name(const char *text, size_t length, const char *name);
 
 /* Which lines of two key texts differ, "window_size 128 -> 256, source" (text of another -> wanted): reason is cut to
  * reason_size. Returns the number of differing lines (0: the same). Never fails, whatever the bytes of other. */

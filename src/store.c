@@ -287,9 +287,7 @@ static bool is_still(sj_store *store, const char *name, const sj_reading *readin
              && now.st_dev == reading->status.st_dev && now.st_ino == reading->status.st_ino);
 }
 
-/* Renames what cannot be used, so that it is rebuilt and a person can look at it. Trouble leaves it: publish will
- * replace it. */
-static void set_aside(sj_store *store, const char *name, const sj_reading *reading)
+void sj_store_set_aside_file(sj_store *store, const char *name, const sj_reading *reading)
 {
   char new_name[SJ_FILE_NAME_SIZE + sizeof SJ_SET_ASIDE_MARK + SJ_SET_ASIDE_DIGITS];
   int length = snprintf(new_name, sizeof new_name, "%s" SJ_SET_ASIDE_MARK, name);
@@ -317,7 +315,7 @@ void sj_store_set_aside(sj_store *store, const sj_key *key, const char *reason)
   sj_reading reading = {0};
   judge(&reading, SJ_VERDICT_BAD, reason);
   if (store->dir_fd >= 0) {
-    set_aside(store, key->file_name, &reading);
+    sj_store_set_aside_file(store, key->file_name, &reading);
   }
 }
 
@@ -330,7 +328,7 @@ static void note_miss(sj_store *store, const sj_key *key, sj_verdict verdict, co
   switch (verdict) {
   case SJ_VERDICT_BAD:
     snprintf(miss_reason, reason_size, "the stored entry cannot be used: %s", reading->reason);
-    set_aside(store, key->file_name, reading);
+    sj_store_set_aside_file(store, key->file_name, reading);
     break;
   case SJ_VERDICT_UNREADABLE:
     snprintf(miss_reason, reason_size, "the stored entry cannot be read: %s", reading->reason);

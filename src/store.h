@@ -57,6 +57,29 @@ bool sj_store_has(sj_store *store, const sj_key *key, uint32_t nvrtc_version);
  * "Leftovers"). */
 swa_jit_status sj_store_publish(sj_store *store, const sj_key *key, const sj_cubin_view *view);
 
+/* A file of the folder that is an entry, or was or will be one; locks and foreign files are none of them. */
+typedef struct sj_store_file {
+  const char *name;
+  uint32_t state; /* swa_jit_entry_state */
+  struct stat status;
+  const char *reason; /* of an entry that is bad or unreadable; else "" */
+  bool has_view;      /* view is read: always of a usable one */
+  sj_cubin_view view; /* cubin: only of a verified one */
+  const void *bytes;  /* the whole file, of a verified one; else NULL */
+} sj_store_file;
+
+/* Called with each file, whose pointers are valid during the call. It may use the store. False ends the walk. */
+typedef bool (*sj_store_file_fn)(void *data, const sj_store_file *file);
+
+/* Every such file in the order of names. flags: SWA_JIT_EACH_...; without VERIFY only the ends of files are read.
+ * Counts nothing but what is set aside. The store is there. OK; STORE_ERROR (the folder cannot be listed);
+ * OUT_OF_MEMORY. */
+swa_jit_status sj_store_walk(sj_store *store, uint32_t flags, sj_store_file_fn call, void *data);
+
+/* Removes such a file; OK also when it is gone. INVALID (name is not of one); STORE_ERROR (read-only, or not allowed).
+ * The store is there. */
+swa_jit_status sj_store_remove(sj_store *store, const char *name);
+
 /* Whether publish can write: writes, syncs and removes a temporary file as large as a usual entry. STORE_ERROR with
  * folder, reason and remedy, also for a read-only store. The store is there. */
 swa_jit_status sj_store_check(sj_store *store);

@@ -31,6 +31,10 @@ typedef struct sj_reading {
 /* Opens a file of the folder for reading if it is one that an entry could be. reading_out: zeroed by the caller. */
 sj_verdict sj_store_open_entry(sj_store *store, const char *name, int *fd_out, sj_reading *reading_out);
 
+/* Renames what cannot be used, so that it is rebuilt and a person can look at it. Trouble leaves it: publish will
+ * replace it. */
+void sj_store_set_aside_file(sj_store *store, const char *name, const sj_reading *reading);
+
 /* A listing of the folder, with a position of its own; closedir it. NULL with errno. */
 DIR *sj_store_list(sj_store *store);
 

@@ -528,6 +528,69 @@ typedef struct swa_jit_stats {
  * Returns: OK; INVALID; NEWER. Thread-safety: any thread. */
 SWA_JIT_API swa_jit_status swa_jit_stats_get(swa_jit_lib *lib, swa_jit_stats *stats_out);
 
+/* ---- 11. The store's files --------------------------------------------------------------------------------
+ * For tools that list, check, ship and clear a store. A program that only wants kernels needs none of it.
+ */
+typedef enum swa_jit_entry_state {
+  SWA_JIT_ENTRY_USABLE = 0,     /* as far as it was read: see SWA_JIT_EACH_VERIFY */
+  SWA_JIT_ENTRY_BAD = 1,        /* it has an entry's name and is none: reason says why */
+  SWA_JIT_ENTRY_UNREADABLE = 2, /* the system does not let it be read: reason says why */
+  SWA_JIT_ENTRY_SET_ASIDE = 3,  /* could not be used, and was renamed for a person to look at */
+  SWA_JIT_ENTRY_TEMPORARY = 4   /* a writer's unfinished entry, or what a crash left of it */
+} swa_jit_entry_state;
+
+enum {
+  SWA_JIT_EACH_VERIFY = 1u,    /* read every byte of each entry and check it as a hit does; else only its end is read */
+  SWA_JIT_EACH_SET_ASIDE = 2u, /* set bad entries aside, as a miss does */
+  SWA_JIT_EACH_CURRENT = 4u    /* fill is_current: renders the source of each entry's configuration */
+};
+
+typedef struct swa_jit_entry {
+  uint32_t size;                /* sizeof(swa_jit_entry) */
+  uint32_t state;               /* swa_jit_entry_state */
+  uint32_t arch;                /* swa_jit_arch; 0 where config_text is "" */
+  uint32_t is_current;          /* 1: this library asks for this very key; 0: it does not, or was not asked */
+  uint32_t num_threads;         /* threads of a CTA and its dynamic shared memory, as this library plans them for the */
+  uint32_t shared_memory_bytes; /* configuration; 0 where it is unknown */
+  uint32_t num_registers;       /* this and the next four: what its maker wrote down; 0 where it cannot be read */
+  uint32_t spill_store_bytes;
+  uint32_t spill_load_bytes;
+  uint32_t nvrtc_version; /* major * 1000 + minor * 10 */
+  uint64_t compile_ns;
+  uint64_t cubin_bytes; /* 0 where it cannot be read */
+  uint64_t file_bytes;
+  int64_t made_s;          /* when it was written, in seconds since 1970 (UTC), by the file system's clock */
+  int64_t used_s;          /* when it was last used, likewise; 0: not known */
+  const char *folder;      /* that it lies in */
+  const char *name;        /* of its file */
+  const char *config_text; /* its configuration, as swa_jit_config_to_text; "" where it is unknown here */
+  const char *key_text;    /* its key; "" where it cannot be read */
+  const char *reason;      /* why it is bad or unreadable; else "" */
+  const void *bytes;       /* with SWA_JIT_EACH_VERIFY, of a usable entry: the whole file; else NULL */
+} swa_jit_entry;
+
+/* Called with each file. entry and what it points to are valid during the call. It may call the library, but not
+ * swa_jit_close. 0 goes on; anything else ends the walk. */
+typedef uint32_t (*swa_jit_entry_fn)(void *entry_data, const swa_jit_entry *entry);
+
+/* Calls call with every entry of the store, and with what was or will be one, in the order of names. Locks and files
+ * that the library does not name are passed over. flags: SWA_JIT_EACH_..., or-ed. Counts no hits and no misses.
+ * Returns: OK; INVALID; STORE_ERROR (no store, or its folder cannot be listed); OUT_OF_MEMORY. */
+SWA_JIT_API swa_jit_status swa_jit_store_each(swa_jit_lib *lib, uint32_t flags, swa_jit_entry_fn call,
+                                              void *entry_data);
+
+/* Adds an entry that another store gave (swa_jit_entry.name and bytes), after the checks of a hit, its name included.
+ * added_out: 1; or 0 where the store holds a usable entry of this key already, which stays.
+ * Returns: OK; INVALID (not an entry's name, or not its bytes); STORE_ERROR (no store, a read-only one, or one that
+ * cannot be written); OUT_OF_MEMORY. */
+SWA_JIT_API swa_jit_status swa_jit_store_add(swa_jit_lib *lib, const char *name, const void *bytes, size_t num_bytes,
+                                             uint32_t *added_out);
+
+/* Removes a file that swa_jit_store_each names; OK also when it is gone already. Programs that use the kernel keep it;
+ * what asks for it next compiles it.
+ * Returns: OK; INVALID (not such a name); STORE_ERROR (no store, a read-only one, or the system's reason). */
+SWA_JIT_API swa_jit_status swa_jit_store_remove(swa_jit_lib *lib, const char *name);
+
 #ifdef __cplusplus
 }
 #endif

@@ -296,6 +296,39 @@ static void find_key_in_trailer_gives_its_place(void **state)
   assert_false(sj_cubin_file_find_key(made->bytes, made->count, &offset, &key_bytes));
 }
 
+static void read_end_gives_key_and_note_of_any_sound_end(void **state)
+{
+  file *made = *state;
+  const size_t least = made->count - sizeof made->cubin;
+  for (size_t count = 0; count <= made->count; count++) {
+    sj_cubin_view view = {0};
+    uint8_t *end = malloc(count != 0 ? count : 1); /* alone, so that a read before it is found by the sanitizer */
+    assert_non_null(end);
+    memcpy(end, made->bytes + made->count - count, count);
+    assert_int_equal(sj_cubin_file_read_end(end, count, made->count, &view), count >= least);
+    assert_false(sj_cubin_file_read_end(end, count, made->count + 1, &view));
+    if (count >= least) {
+      assert_null(view.cubin);
+      assert_int_equal(view.cubin_bytes, sizeof made->cubin);
+      assert_int_equal(view.key_bytes, sizeof key_text - 1);
+      assert_memory_equal(view.key_text, key_text, view.key_bytes);
+      assert_int_equal(view.note.num_registers, 96);
+      assert_true(view.note.compile_ns == UINT64_MAX);
+    }
+    free(end);
+  }
+}
+
+static void read_end_of_a_broken_note_is_refused(void **state)
+{
+  file *made = *state;
+  sj_cubin_view view;
+  size_t count = 0;
+  uint8_t *bytes = assemble(made->cubin, sizeof made->cubin, "nvrtc_version=13000\n", &count);
+  assert_false(sj_cubin_file_read_end(bytes, count, count, &view));
+  free(bytes);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -314,6 +347,8 @@ int main(void)
       TEST(decode_of_sealed_cut_cubin_is_refused),
       TEST(decode_of_notes_takes_known_names_once),
       TEST(find_key_in_trailer_gives_its_place),
+      TEST(read_end_gives_key_and_note_of_any_sound_end),
+      TEST(read_end_of_a_broken_note_is_refused),
   };
   return SJ_TEST_RUN(tests);
 }

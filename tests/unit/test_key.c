@@ -318,9 +318,98 @@ static void difference_reason_is_cut_to_its_size(void **state)
   }
 }
 
+static void config_is_read_back_from_its_key(void **state)
+{
+  (void)state;
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  swa_jit_config read;
+  config.arch = SWA_JIT_ARCH_SM_90A;
+  config.window_size = 1000;
+  config.sinks = 1;
+  sj_key key = make(&config);
+  assert_true(sj_key_read_config(key.text, key.text_length, &read));
+  assert_true(sj_config_equal(&config, &read));
+  assert_true(sj_key_is_file_name(key.file_name));
+  assert_true(sj_key_fits_file_name(key.text, key.text_length, key.file_name));
+  sj_key_finish(&key);
+}
+
+static void config_of_a_later_or_broken_key_is_not_read(void **state)
+{
+  (void)state;
+  static const char *const texts[] = {"new_field:1=1\n",
+                                      "head_dim:2=77\n",
+                                      "arch:6=native\n",
+                                      "arch:6=sm_999\n",
+                                      "head_dim",
+                                      "head_dim:9=64\n",
+                                      "head_dim:2=64\nkv_format:10=footer_584\n"};
+  swa_jit_config config;
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    assert_false(sj_key_read_config(texts[i], strlen(texts[i]), &config));
+  }
+  const char *const older = "format:1=1\narch:6=sm_90a\n"; /* fields fewer than now: their defaults */
+  assert_true(sj_key_read_config(older, strlen(older), &config));
+  assert_int_equal(config.head_dim, 512);
+}
+
+static void file_names_are_told_from_others(void **state)
+{
+  (void)state;
+  static const char *const good[] = {"swa_decode-sm_90a-00112233445566778899aabbccddeeff.cubin",
+                                     "swa_later.kind-00112233445566778899aabbccddeeff.cubin"};
+  static const char *const wrong[] = {
+      "",
+      ".",
+      "swa_decode.cubin",
+      "swa_decode-00112233445566778899AABBCCDDEEFF.cubin",
+      "swa_decode-0112233445566778899aabbccddeeff.cubin",
+      "swa_decode_00112233445566778899aabbccddeeff.cubin",
+      "swa_decode/-00112233445566778899aabbccddeeff.cubin",
+      "swa_../x-00112233445566778899aabbccddeeff.cubin",
+      "swb_decode-00112233445566778899aabbccddeeff.cubin",
+      "swa_decode-00112233445566778899aabbccddeeff.cubin.bad-00112233",
+      "swa_decode \n-00112233445566778899aabbccddeeff.cubin",
+  };
+  for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+    assert_true(sj_key_is_file_name(good[i]));
+  }
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    assert_false(sj_key_is_file_name(wrong[i]));
+  }
+  char longest[256];
+  snprintf(longest, sizeof longest, "swa_%0101d%s", 0, "-00112233445566778899aabbccddeeff.cubin");
+  longest[SJ_FILE_NAME_SIZE] = '\0';
+  assert_false(sj_key_is_file_name(longest));
+}
+
+static void file_name_of_another_key_does_not_fit(void **state)
+{
+  (void)state;
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  sj_key key = make(&config);
+  config.window_size = 256;
+  sj_key other = make(&config);
+  assert_false(sj_key_fits_file_name(key.text, key.text_length, other.file_name));
+  assert_false(sj_key_fits_file_name(key.text, key.text_length - 1, key.file_name));
+  char renamed[SJ_FILE_NAME_SIZE]; /* the digest is right, what stands before it is not */
+  memcpy(renamed, key.file_name, sizeof renamed);
+  char *window = strstr(renamed, "-w128");
+  assert_non_null(window);
+  window[2] = '9';
+  assert_true(sj_key_is_file_name(renamed));
+  assert_false(sj_key_fits_file_name(key.text, key.text_length, renamed));
+  sj_key_finish(&key);
+  sj_key_finish(&other);
+}
+
 int main(void)
 {
   static const struct CMUnitTest tests[] = {
+      cmocka_unit_test(config_is_read_back_from_its_key),
+      cmocka_unit_test(config_of_a_later_or_broken_key_is_not_read),
+      cmocka_unit_test(file_names_are_told_from_others),
+      cmocka_unit_test(file_name_of_another_key_does_not_fit),
       cmocka_unit_test(key_of_the_defaults_is_as_documented),
       cmocka_unit_test(key_made_twice_is_the_same),
       cmocka_unit_test(key_digest_is_of_the_text_and_ends_the_file_name),

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The store's files through the public calls. */
+#include "inventory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "build_fixture.h"
+#include "test_main.h"
+
+enum { MAX_SEEN = 8, TEXT_SIZE = 2048 };
+
+typedef struct seen_entry {
+  swa_jit_entry entry; /* its pointers are not valid any more: the texts are below */
+  char name[256], config_text[512], key_text[TEXT_SIZE], folder[512];
+  void *bytes; /* copied, malloc'd */
+} seen_entry;
+
+typedef struct seen_entries {
+  seen_entry entries[MAX_SEEN];
+  unsigned count;
+} seen_entries;
+
+static uint32_t see(void *data, const swa_jit_entry *entry)
+{
+  seen_entries *seen = data;
+  assert_true(seen->count < MAX_SEEN);
+  assert_int_equal(entry->size, sizeof *entry);
+  seen_entry *each = &seen->entries[seen->count++];
+  each->entry = *entry;
+  snprintf(each->name, sizeof each->name, "%s", entry->name);
+  snprintf(each->config_text, sizeof each->config_text, "%s", entry->config_text);
+  snprintf(each->key_text, sizeof each->key_text, "%s", entry->key_text);
+  snprintf(each->folder, sizeof each->folder, "%s", entry->folder);
+  if (entry->bytes != NULL) {
+    each->bytes = malloc((size_t)entry->file_bytes);
+    assert_non_null(each->bytes);
+    memcpy(each->bytes, entry->bytes, (size_t)entry->file_bytes);
+  }
+  return 0;
+}
+
+static seen_entries look(build_fixture *fixture, uint32_t flags)
+{
+  seen_entries seen = {0};
+  assert_int_equal(swa_jit_store_each(fixture->lib, flags, see, &seen), SWA_JIT_OK);
+  return seen;
+}
+
+static void finish(seen_entries *seen)
+{
+  for (unsigned i = 0; i < seen->count; i++) {
+    free(seen->entries[i].bytes);
+  }
+}
+
+static void entry_shows_what_the_kernel_s_info_says(void **state)
+{
+  build_fixture fixture;
+  const void *cubin = NULL;
+  size_t cubin_bytes = 0;
+  swa_jit_kernel_info info = SWA_JIT_KERNEL_INFO_INIT;
+  char text[512];
+  build_fixture_open(&fixture, *state, 0, NULL);
+  build_fixture_fake(&fixture, (fake_nvrtc_plan){0});
+  assert_int_equal(swa_jit_cubin_get(fixture.lib, &fixture.config, &cubin, &cubin_bytes, &info), SWA_JIT_OK);
+  assert_int_equal(swa_jit_config_to_text(&fixture.config, text, sizeof text), SWA_JIT_OK);
+  seen_entries seen = look(&fixture, SWA_JIT_EACH_CURRENT);
+  assert_int_equal(seen.count, 1);
+  const seen_entry *each = &seen.entries[0];
+  assert_int_equal(each->entry.state, SWA_JIT_ENTRY_USABLE);
+  assert_string_equal(each->name, info.file_name);
+  assert_string_equal(each->key_text, info.key_text);
+  assert_string_equal(each->config_text, text);
+  assert_string_equal(each->folder, fixture.cache_dir);
+  assert_int_equal(each->entry.arch, SWA_JIT_ARCH_SM_90A);
+  assert_int_equal(each->entry.is_current, 1);
+  assert_int_equal(each->entry.num_threads, info.num_threads);
+  assert_int_equal(each->entry.shared_memory_bytes, info.shared_memory_bytes);
+  assert_int_equal(each->entry.num_registers, FAKE_NVRTC_REGISTERS);
+  assert_int_equal(each->entry.spill_store_bytes, FAKE_NVRTC_SPILL_STORES);
+  assert_int_equal(each->entry.spill_load_bytes, FAKE_NVRTC_SPILL_LOADS);
+  assert_int_equal(each->entry.nvrtc_version, 13000);
+  assert_int_equal(each->entry.compile_ns, info.compile_ns);
+  assert_int_equal(each->entry.cubin_bytes, cubin_bytes);
+  assert_true(each->entry.file_bytes > cubin_bytes);
+  assert_true(each->entry.made_s > 1600000000);
+  finish(&seen);
+  build_fixture_close(&fixture);
+}
+
+/* An entry of the same configuration, but of another source, as an older release would have left it. */
+static void entry_of_another_template_is_not_current(void **state)
+{
+  build_fixture fixture;
+  static const char *const options[] = {"--gpu-architecture=sm_90a", NULL};
+  sj_key key;
+  size_t cubin_bytes = 0;
+  const void *cubin = fake_nvrtc_cubin(&cubin_bytes);
+  build_fixture_open(&fixture, *state, 0, NULL);
+  assert_int_equal(sj_key_make(&fixture.config, "an older source", options, &key), SWA_JIT_OK);
+  const sj_cubin_view view = {
+      .cubin = cubin, .cubin_bytes = cubin_bytes, .key_text = key.text, .key_bytes = key.text_length};
+  assert_int_equal(sj_store_publish(&fixture.lib->store, &key, &view), SWA_JIT_OK);
+  seen_entries seen = look(&fixture, SWA_JIT_EACH_CURRENT);
+  assert_int_equal(seen.count, 1);
+  assert_int_equal(seen.entries[0].entry.state, SWA_JIT_ENTRY_USABLE);
+  assert_int_equal(seen.entries[0].entry.is_current, 0);
+  assert_int_equal(seen.entries[0].entry.arch, SWA_JIT_ARCH_SM_90A);
+  sj_key_finish(&key);
+  build_fixture_close(&fixture);
+}
+
+static void added_entry_is_a_hit_elsewhere(void **state)
+{
+  build_fixture from, to;
+  uint32_t added = 7;
+  const void *cubin = NULL;
+  size_t cubin_bytes = 0;
+  char *other = temp_dir_join(*state, "elsewhere");
+  build_fixture_warm(*state);
+  build_fixture_open(&from, *state, 0, NULL);
+  seen_entries seen = look(&from, SWA_JIT_EACH_VERIFY);
+  assert_int_equal(seen.count, 1);
+  const seen_entry *each = &seen.entries[0];
+  const size_t count = (size_t)each->entry.file_bytes;
+  build_fixture_open(&to, other, SWA_JIT_FLAG_NO_COMPILE, NULL);
+  assert_int_equal(swa_jit_store_add(to.lib, each->name, each->bytes, count, &added), SWA_JIT_OK);
+  assert_int_equal(added, 1);
+  assert_int_equal(swa_jit_store_add(to.lib, each->name, each->bytes, count, &added), SWA_JIT_OK);
+  assert_int_equal(added, 0);
+  assert_int_equal(swa_jit_cubin_get(to.lib, &to.config, &cubin, &cubin_bytes, NULL), SWA_JIT_OK);
+  seen_entries copied = look(&to, SWA_JIT_EACH_VERIFY);
+  assert_int_equal(copied.entries[0].entry.file_bytes, count);
+  assert_memory_equal(copied.entries[0].bytes, each->bytes, count);
+  assert_int_equal(swa_jit_store_remove(to.lib, each->name), SWA_JIT_OK);
+  assert_int_equal(look(&to, 0).count, 0);
+  finish(&copied);
+  finish(&seen);
+  build_fixture_close(&to);
+  build_fixture_close(&from);
+  free(other);
+}
+
+static void bytes_that_are_no_entry_are_not_added(void **state)
+{
+  build_fixture fixture;
+  uint32_t added = 7;
+  build_fixture_warm(*state);
+  build_fixture_open(&fixture, *state, 0, NULL);
+  seen_entries seen = look(&fixture, SWA_JIT_EACH_VERIFY);
+  seen_entry *each = &seen.entries[0];
+  const size_t count = (size_t)each->entry.file_bytes;
+  build_fixture_empty_store(&fixture);
+  char renamed[256];
+  memcpy(renamed, each->name, sizeof renamed);
+  renamed[strlen("swa_decode-sm_")] = '8';
+  assert_int_equal(swa_jit_store_add(fixture.lib, renamed, each->bytes, count, &added), SWA_JIT_INVALID);
+  assert_non_null(strstr(swa_jit_message(), "another key than its name says"));
+  assert_int_equal(swa_jit_store_add(fixture.lib, "../evil.cubin", each->bytes, count, &added), SWA_JIT_INVALID);
+  assert_non_null(strstr(swa_jit_message(), "not an entry's name"));
+  assert_int_equal(swa_jit_store_add(fixture.lib, each->name, each->bytes, count - 1, &added), SWA_JIT_INVALID);
+  ((uint8_t *)each->bytes)[100] ^= 1;
+  assert_int_equal(swa_jit_store_add(fixture.lib, each->name, each->bytes, count, &added), SWA_JIT_INVALID);
+  assert_non_null(strstr(swa_jit_message(), "checksum"));
+  assert_int_equal(added, 7);
+  assert_int_equal(look(&fixture, 0).count, 0);
+  finish(&seen);
+  build_fixture_close(&fixture);
+}
+
+static void without_a_store_or_to_a_read_only_one_nothing_is_done(void **state)
+{
+  build_fixture fixture;
+  seen_entries seen = {0};
+  uint32_t added = 7;
+  build_fixture_warm(*state);
+  build_fixture_open(&fixture, *state, SWA_JIT_FLAG_READ_ONLY, NULL);
+  seen = look(&fixture, SWA_JIT_EACH_VERIFY);
+  const seen_entry *each = &seen.entries[0];
+  const size_t count = (size_t)each->entry.file_bytes;
+  assert_int_equal(swa_jit_store_add(fixture.lib, each->name, each->bytes, count, &added), SWA_JIT_STORE_ERROR);
+  assert_int_equal(swa_jit_store_remove(fixture.lib, each->name), SWA_JIT_STORE_ERROR);
+  build_fixture_close(&fixture);
+  build_fixture_open(&fixture, NULL, SWA_JIT_FLAG_NO_STORE, NULL);
+  assert_int_equal(swa_jit_store_each(fixture.lib, 0, see, &seen), SWA_JIT_STORE_ERROR);
+  assert_int_equal(swa_jit_store_add(fixture.lib, each->name, each->bytes, count, &added), SWA_JIT_STORE_ERROR);
+  assert_int_equal(swa_jit_store_remove(fixture.lib, each->name), SWA_JIT_STORE_ERROR);
+  assert_int_equal(added, 7);
+  finish(&seen);
+  build_fixture_close(&fixture);
+}
+
+static void wrong_arguments_are_refused(void **state)
+{
+  build_fixture fixture;
+  uint32_t added = 0;
+  build_fixture_open(&fixture, *state, 0, NULL);
+  assert_int_equal(swa_jit_store_each(NULL, 0, see, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_store_each(fixture.lib, 0, NULL, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_store_each(fixture.lib, 8, see, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_store_add(NULL, "x", "x", 1, &added), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_store_add(fixture.lib, NULL, "x", 1, &added), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_store_add(fixture.lib, "x", NULL, 1, &added), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_store_add(fixture.lib, "x", "x", 1, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_store_remove(NULL, "x"), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_store_remove(fixture.lib, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_store_remove(fixture.lib, "x"), SWA_JIT_INVALID);
+  build_fixture_close(&fixture);
+}
+
+#define IN_TEMP_DIR(test) cmocka_unit_test_setup_teardown(test, temp_dir_setup, temp_dir_teardown)
+
+int main(void)
+{
+  const struct CMUnitTest tests[] = {
+      IN_TEMP_DIR(entry_shows_what_the_kernel_s_info_says),
+      IN_TEMP_DIR(entry_of_another_template_is_not_current),
+      IN_TEMP_DIR(added_entry_is_a_hit_elsewhere),
+      IN_TEMP_DIR(bytes_that_are_no_entry_are_not_added),
+      IN_TEMP_DIR(without_a_store_or_to_a_read_only_one_nothing_is_done),
+      IN_TEMP_DIR(wrong_arguments_are_refused),
+  };
+  return SJ_TEST_RUN(tests);
+}
