@@ -1,23 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask [--kernel] [--flags N] [--cache-dir DIR] [--config TEXT]: asks a library object for one cubin (or loaded kernel)
- * through the public interface and prints what became of it, one name=value a line. The log goes to standard error. The
- * exit status is 0 whatever the library's status, and 2 for a wrong command line. */
+/* ask [--kernel] [--flags N] [--lock-wait-ms N] [--cache-dir DIR] [--config TEXT]...: asks a library object for one
+ * cubin (or loaded kernel) a configuration through the public interface and prints what became of it, one name=value a
+ * line. The log goes to standard error. The exit status is 0 whatever the library's status, and 2 for a wrong command
+ * line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "swa_jit/swa_jit.h"
 
+enum { MAX_CONFIGS = 64 };
+
 typedef struct command {
   int wants_kernel;
   swa_jit_options options;
-  swa_jit_config config;
+  unsigned num_configs;
+  swa_jit_config configs[MAX_CONFIGS];
 } command;
 
 static void log_line(void *log_data, uint32_t level, const char *line)
 {
   (void)log_data;
   fprintf(stderr, "log %u %s\n", level, line);
+}
+
+static int add_config(const char *text, command *command_out)
+{
+  if (command_out->num_configs == MAX_CONFIGS) {
+    return 0;
+  }
+  swa_jit_config *config = &command_out->configs[command_out->num_configs++];
+  *config = (swa_jit_config)SWA_JIT_CONFIG_INIT;
+  return swa_jit_config_from_text(text, config) == SWA_JIT_OK;
 }
 
 static int read_command(int argc, char **argv, command *command_out)
@@ -35,25 +49,45 @@ static int read_command(int argc, char **argv, command *command_out)
       command_out->options.flags = (uint32_t)strtoul(value, NULL, 0);
     } else if (strcmp(argv[i], "--cache-dir") == 0) {
       command_out->options.cache_dir = value;
-    } else if (strcmp(argv[i], "--config") != 0
-               || swa_jit_config_from_text(value, &command_out->config) != SWA_JIT_OK) {
+    } else if (strcmp(argv[i], "--lock-wait-ms") == 0) {
+      command_out->options.lock_wait_ms = (uint32_t)strtoul(value, NULL, 0);
+    } else if (strcmp(argv[i], "--config") != 0 || !add_config(value, command_out)) {
       return 2;
     }
     i++;
   }
+  if (command_out->num_configs == 0 && !add_config("arch=sm_90a", command_out)) {
+    return 2;
+  }
   return 0;
 }
 
-static swa_jit_status ask(const command *asked, swa_jit_lib *lib, swa_jit_kernel_info *info)
+/* FNV-1a, so that two answers' cubins can be compared. */
+static unsigned long long sum_of(const void *bytes, size_t count)
+{
+  unsigned long long sum = 14695981039346656037u;
+  for (size_t i = 0; i < count; i++) {
+    sum = (sum ^ ((const unsigned char *)bytes)[i]) * 1099511628211u;
+  }
+  return sum;
+}
+
+static swa_jit_status ask(const command *asked, const swa_jit_config *config, swa_jit_lib *lib,
+                          swa_jit_kernel_info *info)
 {
   const swa_jit_kernel *kernel = NULL;
   const void *cubin = NULL;
   size_t cubin_bytes = 0;
-  if (!asked->wants_kernel) {
-    return swa_jit_cubin_get(lib, &asked->config, &cubin, &cubin_bytes, info);
+  swa_jit_status status = SWA_JIT_OK;
+  if (asked->wants_kernel) {
+    status = swa_jit_kernel_get(lib, config, &kernel);
+    return status == SWA_JIT_OK ? swa_jit_kernel_get_info(kernel, info) : status;
   }
-  swa_jit_status status = swa_jit_kernel_get(lib, &asked->config, &kernel);
-  return status == SWA_JIT_OK ? swa_jit_kernel_get_info(kernel, info) : status;
+  status = swa_jit_cubin_get(lib, config, &cubin, &cubin_bytes, info);
+  if (status == SWA_JIT_OK) {
+    printf("cubin=%016llx\n", sum_of(cubin, cubin_bytes));
+  }
+  return status;
 }
 
 static void print_answer(const swa_jit_kernel_info *info)
@@ -79,25 +113,31 @@ static void print_stats(swa_jit_lib *lib)
   printf("lock_waits=%llu\n", (unsigned long long)stats.lock_waits);
 }
 
+static void ask_all(const command *asked, swa_jit_lib *lib)
+{
+  for (unsigned i = 0; i < asked->num_configs; i++) {
+    swa_jit_kernel_info info = SWA_JIT_KERNEL_INFO_INIT;
+    swa_jit_status status = ask(asked, &asked->configs[i], lib, &info);
+    printf("status=%s\n", swa_jit_status_name(status));
+    if (status == SWA_JIT_OK) {
+      print_answer(&info);
+    }
+  }
+}
+
 int main(int argc, char **argv)
 {
-  command asked = {0, SWA_JIT_OPTIONS_INIT, SWA_JIT_CONFIG_INIT};
-  swa_jit_kernel_info info = SWA_JIT_KERNEL_INFO_INIT;
+  static command asked = {.options = SWA_JIT_OPTIONS_INIT};
   swa_jit_lib *lib = NULL;
-  asked.config.arch = SWA_JIT_ARCH_SM_90A;
   asked.options.log = log_line;
   if (read_command(argc, argv, &asked) != 0) {
-    fprintf(stderr, "usage: ask [--kernel] [--flags N] [--cache-dir DIR] [--config TEXT]\n");
+    fprintf(stderr, "usage: ask [--kernel] [--flags N] [--lock-wait-ms N] [--cache-dir DIR] [--config TEXT]...\n");
     return 2;
   }
   swa_jit_status status = swa_jit_open(&asked.options, &lib);
   printf("open=%s\n", swa_jit_status_name(status));
   if (status == SWA_JIT_OK) {
-    status = ask(&asked, lib, &info);
-    printf("status=%s\n", swa_jit_status_name(status));
-    if (status == SWA_JIT_OK) {
-      print_answer(&info);
-    }
+    ask_all(&asked, lib);
     print_stats(lib);
   }
   printf("message=%s\n", swa_jit_message());

@@ -26,6 +26,7 @@ static void start(void)
   fake_nvrtc_plan plan = {
       .version_code = (uint32_t)read_number("FAKE_NVRTC_VERSION"),
       .compile_ms = (unsigned)read_number("FAKE_NVRTC_MS"),
+      .cubin_of_source = 1, /* so that a wrong entry shows */
   };
   compile_result = read_number("FAKE_NVRTC_RESULT");
   if (compile_result != 0) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digest.h"
 #include "os.h"
 #include "tiny_cubin.h"
 
@@ -29,6 +30,10 @@ static struct {
 } fake = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static uint8_t cubin[TINY_CUBIN_BYTES];
+
+typedef struct fake_program {
+  uint8_t cubin[TINY_CUBIN_BYTES];
+} fake_program;
 
 static int count_call(fake_nvrtc_call call)
 {
@@ -56,6 +61,15 @@ static const char *fake_get_error_string(int result)
   return result == 0 ? "NVRTC_SUCCESS" : "NVRTC_ERROR_FAKE";
 }
 
+/* The content's 16 bytes are the source's digest, if the plan asks for it. */
+static void make_cubin(const char *source, uint8_t bytes_out[TINY_CUBIN_BYTES])
+{
+  tiny_cubin_make(CUBIN_SEED, bytes_out);
+  if (fake.plan.cubin_of_source) {
+    sj_digest_make(source, strlen(source), bytes_out + TINY_CUBIN_CONTENT);
+  }
+}
+
 static int fake_create_program(sj_nvrtc_program *program, const char *source, const char *name, int num_headers,
                                const char *const *headers, const char *const *include_names)
 {
@@ -66,8 +80,9 @@ static int fake_create_program(sj_nvrtc_program *program, const char *source, co
     result = 3; /* NVRTC_ERROR_INVALID_INPUT */
   }
   if (result == 0) {
-    char *memory = malloc(1);
-    *program = (sj_nvrtc_program)(void *)memory;
+    fake_program *made = malloc(sizeof *made);
+    make_cubin(source, made->cubin);
+    *program = (sj_nvrtc_program)(void *)made;
     fake.num_programs++;
   }
   return result;
@@ -127,8 +142,8 @@ static int fake_get_cubin_size(sj_nvrtc_program program, size_t *size)
 
 static int fake_get_cubin(sj_nvrtc_program program, char *bytes)
 {
-  (void)program;
-  memcpy(bytes, cubin, sizeof cubin);
+  const fake_program *made = (const void *)program;
+  memcpy(bytes, made->cubin, sizeof made->cubin);
   return count_call(FAKE_NVRTC_GET_CUBIN);
 }
 

@@ -31,6 +31,7 @@ typedef struct fake_nvrtc_plan {
   unsigned compile_ms;   /* how long a compile takes */
   int empty_cubin;       /* 1: the compile succeeds and its cubin has 0 bytes */
   int last_arch;         /* the highest number among the supported architectures; 0: all */
+  int cubin_of_source;   /* 1: each source gives a cubin of its own, the same each time */
 } fake_nvrtc_plan;
 
 /* Sets the plan, zeroes the counts and returns a table, whose version_code is the plan's. */
@@ -43,7 +44,7 @@ int fake_nvrtc_has_failed(void);
 /* The options of the last compile, parted by blanks. */
 const char *fake_nvrtc_options(void);
 
-/* What every compile gives: an image with the frame of a cubin. */
+/* What every compile gives (but for cubin_of_source): an image with the frame of a cubin. */
 const void *fake_nvrtc_cubin(size_t *count_out);
 
 #define FAKE_NVRTC_PTX "// no instructions\n"

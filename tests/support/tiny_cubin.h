@@ -8,7 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#define TINY_CUBIN_BYTES 208 /* header 64, content 16, section headers 2 x 64 */
+#define TINY_CUBIN_BYTES 208  /* header 64, content 16, section headers 2 x 64 */
+#define TINY_CUBIN_CONTENT 64 /* where the content begins */
 
 /* seed: different seeds give different content. */
 static inline void tiny_cubin_make(uint8_t seed, uint8_t bytes_out[TINY_CUBIN_BYTES])
