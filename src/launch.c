@@ -90,19 +90,43 @@ bool sj_launch_may_depend(const struct swa_jit_kernel *kernel, uint32_t flags)
 
 enum { WORKSPACE_ALIGNMENT = 16 };
 
-static swa_jit_status check_workspace(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args,
-                                      const swa_params *params)
+/* The units of work of a launch, in splits. */
+static swa_jit_status count_units(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args,
+                                  uint64_t num_ctas, uint64_t *num_units_out)
+{
+  const uint64_t num_units = sj_workspace_units(&kernel->config, &kernel->plan, num_ctas);
+  if (num_units > SJ_MAX_UNITS) {
+    return sj_fail(SWA_JIT_INVALID,
+                   "num_tokens %u and num_heads %u make %llu units of work: a kernel of splits=1 takes at most %d; "
+                   "split the call, or get the kernel of splits=0",
+                   args->num_tokens, args->num_heads, (unsigned long long)num_units, SJ_MAX_UNITS);
+  }
+  *num_units_out = num_units;
+  return SWA_JIT_OK;
+}
+
+/* Also: where in it the parameter points. */
+static swa_jit_status take_workspace(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args,
+                                     swa_params *params)
 {
   const uint64_t num_ctas = (uint64_t)params->num_tokens * params->kv_head_groups * params->num_kv_heads;
-  const uint64_t bytes = sj_workspace_bytes(&kernel->config, &kernel->plan, num_ctas, params->num_splits);
-  const swa_jit_status status = sj_tensor_check_address("workspace", args->workspace, WORKSPACE_ALIGNMENT);
-  if (status == SWA_JIT_OK && args->workspace_bytes < bytes) {
+  uint64_t num_units = 0;
+  swa_jit_status status = count_units(kernel, args, num_ctas, &num_units);
+  if (status == SWA_JIT_OK) {
+    status = sj_tensor_check_address("workspace", args->workspace, WORKSPACE_ALIGNMENT);
+  }
+  if (status != SWA_JIT_OK) {
+    return status;
+  }
+  const uint64_t bytes = sj_workspace_bytes(&kernel->config, &kernel->plan, num_units, params->num_splits);
+  if (args->workspace_bytes < bytes) {
     return sj_fail(SWA_JIT_INVALID,
                    "workspace_bytes is %llu: this launch needs %llu, as swa_jit_workspace_bytes tells; pass a larger "
                    "workspace or fewer splits",
                    (unsigned long long)args->workspace_bytes, (unsigned long long)bytes);
   }
-  return status;
+  params->workspace = (char *)args->workspace + sj_workspace_offset(num_units);
+  return SWA_JIT_OK;
 }
 
 swa_jit_status sj_launch_workspace_bytes(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *counts,
@@ -113,10 +137,18 @@ swa_jit_status sj_launch_workspace_bytes(const struct swa_jit_kernel *kernel, co
                    kernel == NULL ? "one that swa_jit_kernel_get returned" : "an address");
   }
   uint64_t num_ctas = 0;
-  const swa_jit_status status = sj_launch_args_count(&kernel->config, counts, &num_ctas);
+  uint64_t num_units = 0;
+  swa_jit_status status = sj_launch_args_count(&kernel->config, counts, &num_ctas);
+  if (status == SWA_JIT_OK && kernel->config.splits == 0) {
+    *bytes_out = 0;
+    return status;
+  }
   if (status == SWA_JIT_OK) {
-    const uint32_t splits = counts->num_splits != 0 ? counts->num_splits : 1;
-    *bytes_out = kernel->config.splits != 0 ? sj_workspace_bytes(&kernel->config, &kernel->plan, num_ctas, splits) : 0;
+    status = count_units(kernel, counts, num_ctas, &num_units);
+  }
+  if (status == SWA_JIT_OK) {
+    *bytes_out =
+        sj_workspace_bytes(&kernel->config, &kernel->plan, num_units, counts->num_splits != 0 ? counts->num_splits : 1);
   }
   return status;
 }
@@ -144,7 +176,7 @@ swa_jit_status sj_launch_decode(const struct swa_jit_kernel *kernel, const swa_j
     return status;
   }
   if (kernel->config.splits != 0) {
-    status = check_workspace(kernel, args, &params);
+    status = take_workspace(kernel, args, &params);
     if (status != SWA_JIT_OK) {
       return status;
     }

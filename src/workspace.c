@@ -16,7 +16,12 @@ static uint64_t divide_up(uint64_t value, uint64_t divisor)
   return (value + divisor - 1) / divisor;
 }
 
-uint64_t sj_workspace_bytes(const swa_jit_config *config, const sj_tile_plan *plan, uint64_t num_ctas,
+uint64_t sj_workspace_units(const swa_jit_config *config, const sj_tile_plan *plan, uint64_t num_ctas)
+{
+  return num_ctas * divide_up(config->head_group, plan->pass_heads);
+}
+
+uint64_t sj_workspace_bytes(const swa_jit_config *config, const sj_tile_plan *plan, uint64_t num_units,
                             uint32_t num_splits)
 {
   const uint32_t out_dim = config->head_dim_v != 0 ? config->head_dim_v : config->head_dim;
@@ -24,6 +29,10 @@ uint64_t sj_workspace_bytes(const swa_jit_config *config, const sj_tile_plan *pl
   const uint64_t warp_slices = divide_up(out_dim / SLICE_DIMS, plan->value_warps_n);
   const uint64_t thread_bytes = row_tiles / plan->value_warps_m * warp_slices * SLICE_FLOATS * sizeof(float);
   const uint64_t split_bytes = row_tiles * MMA_M * ROW_BYTES + thread_bytes * plan->num_warps * WARP_THREADS;
-  const uint64_t num_units = num_ctas * divide_up(config->head_group, plan->pass_heads);
-  return divide_up(num_units * COUNT_BYTES, ROW_BYTES) * ROW_BYTES + num_units * num_splits * split_bytes;
+  return (uint64_t)SJ_MAX_UNITS * COUNT_BYTES + num_units * num_splits * split_bytes;
+}
+
+uint64_t sj_workspace_offset(uint64_t num_units)
+{
+  return (uint64_t)SJ_MAX_UNITS * COUNT_BYTES - divide_up(num_units * COUNT_BYTES, ROW_BYTES) * ROW_BYTES;
 }

@@ -411,7 +411,8 @@ typedef struct swa_jit_decode_args {
   uint32_t extra_block_size; /* slots of a block, >= 1; default 1 */
   float extra_scale;         /* e4m3: the extra pool's scale; default 1 */
   /* Where splits leave their parts: swa_jit_workspace_bytes bytes of device memory, 16-byte aligned, zeroed before its
-   * first use and by nobody after; not shared by launches that may run at once. NULL where the kernel has no splits */
+   * first use and by nobody after. One that is large enough for each serves launches of any kernels and counts, one
+   * after another; not launches that may run at once. NULL where the kernel has no splits */
   void *workspace;
   uint64_t workspace_bytes;
 } swa_jit_decode_args;
@@ -427,7 +428,8 @@ typedef struct swa_jit_decode_args {
 SWA_JIT_API void swa_jit_decode_args_init_sized(swa_jit_decode_args *args, size_t size);
 #define swa_jit_decode_args_init(args) swa_jit_decode_args_init_sized((args), sizeof(swa_jit_decode_args))
 
-/* How large a launch's workspace must be; 0 for a kernel without splits. num_kv_heads and num_splits: 0 is 1.
+/* How large a launch's workspace must be; 0 for a kernel without splits. num_kv_heads and num_splits: 0 is 1. With
+ * splits num_tokens times the head groups, in passes of 16 heads or more, are at most 65,536.
  * Returns: OK; INVALID (a count outside what swa_jit_decode takes). Thread-safety: any thread. */
 SWA_JIT_API swa_jit_status swa_jit_workspace_bytes(const swa_jit_kernel *kernel, uint32_t num_tokens,
                                                    uint32_t num_heads, uint32_t num_kv_heads, uint32_t num_splits,

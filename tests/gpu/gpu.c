@@ -72,7 +72,8 @@ swa_jit_status gpu_kernel(gpu *g, const swa_jit_config *config, const swa_jit_ke
   return status == SWA_JIT_UNSUPPORTED ? SWA_JIT_CUDA_ERROR : status;
 }
 
-/* Launches with a workspace of its own, twice: the second finds it as the first has left it. */
+/* Launches with a workspace of its own three times: the first token alone, then all of them twice. Each launch finds
+ * the workspace as the one before has left it, also one of other counts. */
 static swa_jit_status decode_in_splits(gpu *g, const swa_jit_kernel *kernel, const swa_jit_decode_args *args,
                                        swa_jit_stream stream)
 {
@@ -92,7 +93,8 @@ static swa_jit_status decode_in_splits(gpu *g, const swa_jit_kernel *kernel, con
   }
   free(zeros);
   given.workspace = (void *)(uintptr_t)address;
-  for (int turn = 0; turn < 2 && status == SWA_JIT_OK; turn++) {
+  for (int turn = 0; turn < 3 && status == SWA_JIT_OK; turn++) {
+    given.num_tokens = turn == 0 ? 1 : args->num_tokens;
     status = swa_jit_decode(kernel, &given, stream);
   }
   if (status == SWA_JIT_OK && !tell(g, sj_device_wait(&g->device))) {

@@ -7,6 +7,7 @@
 #include "launch.h"
 #include "launch_args_fixture.h"
 #include "recording_cuda.h"
+#include "workspace.h"
 
 static const recording_cuda *cuda;
 static sj_cuda_api api;
@@ -280,6 +281,69 @@ static void launch_refused_with_each_later_call_failing_still_reports(void **sta
   assert_launched(f);
 }
 
+/* ---- splits ----------------------------------------------------------------------------------------------------- */
+
+/* A kernel of splits with its plan, and arguments with a workspace that is large enough. */
+static uint64_t configure_splits(fixture *f, uint32_t num_splits)
+{
+  uint64_t bytes = 0;
+  configure(f, "arch=sm_90a kv_tile=64 splits=1");
+  assert_int_equal(sj_tile_plan_make(&f->kernel.config, f->kernel.arch, &f->kernel.plan), SWA_JIT_OK);
+  f->kernel.plan.shared_memory_bytes = 150000; /* what the kernel was loaded with */
+  f->args.num_splits = num_splits;
+  assert_int_equal(sj_launch_workspace_bytes(&f->kernel, &f->args, &bytes), SWA_JIT_OK);
+  f->args.workspace = launch_args_address(UINT64_C(1) << 50);
+  f->args.workspace_bytes = bytes;
+  return bytes;
+}
+
+static void launch_in_splits_has_ctas_for_each_and_a_workspace(void **state)
+{
+  fixture *f = *state;
+  configure_splits(f, 7);
+  const swa_params params = assert_launched(f);
+  assert_int_equal(cuda->get_launch(0)->grid[0], 5);
+  assert_int_equal(cuda->get_launch(0)->grid[1], 3);
+  assert_int_equal(cuda->get_launch(0)->grid[2], 7);
+  assert_int_equal(params.num_splits, 7);
+  const uint64_t num_units = 5 * 3 * (16 / f->kernel.plan.pass_heads);
+  assert_int_equal((uint64_t)(uintptr_t)params.workspace, (UINT64_C(1) << 50) + sj_workspace_offset(num_units));
+}
+
+static void launch_in_splits_without_their_workspace_is_refused(void **state)
+{
+  fixture *f = *state;
+  const uint64_t bytes = configure_splits(f, 7);
+  char needed[64];
+  snprintf(needed, sizeof needed, "this launch needs %llu", (unsigned long long)bytes);
+  f->args.workspace_bytes = bytes - 1;
+  assert_refused(f, SWA_JIT_INVALID, "workspace_bytes is", needed);
+  f->args.workspace = NULL;
+  assert_refused(f, SWA_JIT_INVALID, "workspace", "NULL");
+  f->args.workspace = launch_args_address(8);
+  assert_refused(f, SWA_JIT_INVALID, "workspace is 0x8", "multiple of 16 bytes");
+}
+
+/* Counts have room for so many units; without splits there is no such limit. */
+static void launch_of_more_units_than_a_workspace_counts_is_refused(void **state)
+{
+  fixture *f = *state;
+  uint64_t bytes = 1;
+  configure_splits(f, 2);
+  f->args.num_heads = 16;
+  f->args.num_tokens = SJ_MAX_UNITS;
+  assert_int_equal(sj_launch_workspace_bytes(&f->kernel, &f->args, &f->args.workspace_bytes), SWA_JIT_OK);
+  assert_launched(f);
+  f->args.num_tokens++;
+  assert_refused(f, SWA_JIT_INVALID, "num_tokens 65537 and num_heads 16 make 65537 units", "at most 65536");
+  assert_int_equal(sj_launch_workspace_bytes(&f->kernel, &f->args, &bytes), SWA_JIT_INVALID);
+  assert_int_equal(bytes, 1);
+  configure(f, "arch=sm_90a");
+  f->args.num_tokens = SJ_MAX_UNITS + 1;
+  assert_int_equal(sj_launch_workspace_bytes(&f->kernel, &f->args, &bytes), SWA_JIT_OK);
+  assert_int_equal(bytes, 0);
+}
+
 /* ---- programmatic dependent launch ------------------------------------------------------------------------------ */
 
 /* The same launch, told by the other call. */
@@ -353,6 +417,9 @@ int main(void)
       TEST(launch_without_a_current_context_says_what_to_do),
       TEST(launch_that_the_driver_refuses_gives_its_reason),
       TEST(launch_refused_with_each_later_call_failing_still_reports),
+      TEST(launch_in_splits_has_ctas_for_each_and_a_workspace),
+      TEST(launch_in_splits_without_their_workspace_is_refused),
+      TEST(launch_of_more_units_than_a_workspace_counts_is_refused),
       TEST(launch_dependent_has_the_attribute_and_all_else_alike),
       TEST(launch_dependent_before_sm_90a_is_a_plain_one),
       TEST(launch_dependent_that_the_driver_refuses_names_the_call),
