@@ -10,6 +10,7 @@
 #include "launch.h"
 #include "merge.h"
 #include "pick.h"
+#include "pick_splits.h"
 
 enum { /* what the first release's structs had: swa_jit.h, "Structs" */
        FIRST_CONFIG_SIZE = offsetof(swa_jit_config, splits) + sizeof(uint32_t),
@@ -196,6 +197,30 @@ swa_jit_status swa_jit_pick(uint32_t num_tokens, uint32_t num_heads, uint32_t nu
     config_inout->kv_tile = picked.kv_tile;
   }
   return status;
+}
+
+/* The counts of a launch, as its stages take them. */
+static swa_jit_decode_args make_counts(uint32_t num_tokens, uint32_t num_heads, uint32_t num_kv_heads,
+                                       uint32_t num_splits)
+{
+  swa_jit_decode_args counts = SWA_JIT_DECODE_ARGS_INIT;
+  counts.num_tokens = num_tokens;
+  counts.num_heads = num_heads;
+  counts.num_kv_heads = num_kv_heads;
+  counts.num_splits = num_splits;
+  return counts;
+}
+
+swa_jit_status swa_jit_pick_splits(const swa_jit_config *config, uint32_t num_tokens, uint32_t num_heads,
+                                   uint32_t num_kv_heads, uint32_t num_sms, uint32_t *num_splits_out)
+{
+  if (num_splits_out == NULL) {
+    return fail_null("num_splits_out");
+  }
+  swa_jit_config concrete;
+  const swa_jit_decode_args counts = make_counts(num_tokens, num_heads, num_kv_heads, 0);
+  swa_jit_status status = take_concrete(config, &concrete);
+  return status == SWA_JIT_OK ? sj_pick_splits_make(&concrete, &counts, num_sms, num_splits_out) : status;
 }
 
 /* ---- Library ------------------------------------------------------------------------------------------------ */
@@ -390,11 +415,7 @@ swa_jit_status swa_jit_store_check(swa_jit_lib *lib)
 swa_jit_status swa_jit_workspace_bytes(const swa_jit_kernel *kernel, uint32_t num_tokens, uint32_t num_heads,
                                        uint32_t num_kv_heads, uint32_t num_splits, uint64_t *bytes_out)
 {
-  swa_jit_decode_args counts = SWA_JIT_DECODE_ARGS_INIT;
-  counts.num_tokens = num_tokens;
-  counts.num_heads = num_heads;
-  counts.num_kv_heads = num_kv_heads;
-  counts.num_splits = num_splits;
+  const swa_jit_decode_args counts = make_counts(num_tokens, num_heads, num_kv_heads, num_splits);
   return sj_launch_workspace_bytes(kernel, &counts, bytes_out);
 }
 

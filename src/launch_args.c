@@ -9,11 +9,7 @@
 
 _Static_assert(sizeof(swa_params) == 344, "both sides lay the parameter out alike, without padding");
 
-enum {
-  MAX_GRID_YZ = 65535, /* CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" */
-  BF16_BYTES = 2,
-  LSE_FORM_BITS = SWA_JIT_LSE_BASE_2 | SWA_JIT_LSE_WITH_SINK | SWA_JIT_LSE_EMPTY_PLUS_INFINITY
-};
+enum { BF16_BYTES = 2, LSE_FORM_BITS = SWA_JIT_LSE_BASE_2 | SWA_JIT_LSE_WITH_SINK | SWA_JIT_LSE_EMPTY_PLUS_INFINITY };
 
 static long long out_dim(const swa_jit_config *config)
 {
@@ -58,9 +54,9 @@ static swa_jit_status check_kv_heads(const swa_jit_config *config, const swa_jit
                    "make a call for each KV head",
                    kv_heads);
   }
-  if (kv_heads > MAX_GRID_YZ) {
+  if (kv_heads > SJ_MAX_GRID_YZ) {
     return sj_fail(SWA_JIT_INVALID, "num_kv_heads is %u: the most is %d; split the heads into several calls", kv_heads,
-                   MAX_GRID_YZ);
+                   SJ_MAX_GRID_YZ);
   }
   return SWA_JIT_OK;
 }
@@ -70,9 +66,9 @@ static swa_jit_status check_counts(const swa_jit_config *config, const swa_jit_d
   if (args->num_tokens > INT_MAX) {
     return sj_fail(SWA_JIT_INVALID, "num_tokens is %u: the most is 2^31 - 1; split the call", args->num_tokens);
   }
-  if (args->num_heads < 1 || args->num_heads > (uint64_t)MAX_GRID_YZ * config->head_group) {
+  if (args->num_heads < 1 || args->num_heads > (uint64_t)SJ_MAX_GRID_YZ * config->head_group) {
     return sj_fail(SWA_JIT_INVALID, "num_heads is %u: use 1 to %llu, which is %d times this kernel's head_group of %u",
-                   args->num_heads, (unsigned long long)MAX_GRID_YZ * config->head_group, MAX_GRID_YZ,
+                   args->num_heads, (unsigned long long)SJ_MAX_GRID_YZ * config->head_group, SJ_MAX_GRID_YZ,
                    config->head_group);
   }
   swa_jit_status status = check_slots("", args->num_blocks, args->block_size);
@@ -204,10 +200,11 @@ static swa_jit_status check_splits(const swa_jit_config *config, const swa_jit_d
                    "splits=1",
                    splits);
   }
-  if (splits > SJ_MAX_SPLITS || (uint64_t)splits * (args->num_kv_heads != 0 ? args->num_kv_heads : 1) > MAX_GRID_YZ) {
+  if (splits > SJ_MAX_SPLITS
+      || (uint64_t)splits * (args->num_kv_heads != 0 ? args->num_kv_heads : 1) > SJ_MAX_GRID_YZ) {
     return sj_fail(SWA_JIT_INVALID,
                    "num_splits is %u, for %u KV heads: the most is %d, and %d over all KV heads; pass fewer", splits,
-                   args->num_kv_heads != 0 ? args->num_kv_heads : 1, SJ_MAX_SPLITS, MAX_GRID_YZ);
+                   args->num_kv_heads != 0 ? args->num_kv_heads : 1, SJ_MAX_SPLITS, SJ_MAX_GRID_YZ);
   }
   return SWA_JIT_OK;
 }

@@ -7,6 +7,9 @@
 #include "status.h"
 #include "swa_params.h"
 
+/* CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" */
+enum { SJ_MAX_GRID_YZ = 65535 };
+
 /* config: the kernel's. args: of this library's size or larger, num_tokens >= 1. INVALID; UNSUPPORTED: what the kernel
  * was compiled without. *params_out is undefined on failure. */
 swa_jit_status sj_launch_args_make(const swa_jit_config *config, const swa_jit_decode_args *args,

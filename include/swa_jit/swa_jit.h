@@ -212,7 +212,8 @@ SWA_JIT_API swa_jit_status swa_jit_config_from_text(const char *text, swa_jit_co
 SWA_JIT_API const char *swa_jit_arch_name(uint32_t arch);
 SWA_JIT_API swa_jit_status swa_jit_arch_from_name(const char *name, uint32_t *arch_out);
 
-/* Sets config's head_group and kv_tile to the fastest measured for a problem, of what fits; the other fields are read.
+/* Sets config's head_group and kv_tile to the fastest measured for a problem, of what fits; the other fields are read,
+ * splits among them.
  * num_tokens, num_heads >= 1. Of several KV heads each counts as a token of its own: pass num_tokens * num_kv_heads,
  * and the query heads of one KV head. The head_group is never more than these rounded up. num_sms: the device's
  * multiprocessors, 0 for the architecture's usual number.
@@ -220,6 +221,19 @@ SWA_JIT_API swa_jit_status swa_jit_arch_from_name(const char *name, uint32_t *ar
  * docs/measurements.md. */
 SWA_JIT_API swa_jit_status swa_jit_pick(uint32_t num_tokens, uint32_t num_heads, uint32_t num_sms,
                                         swa_jit_config *config_inout);
+
+/* How many CTAs should share a token's positions in a launch (num_splits), where the configuration has splits; else 1.
+ * A rule, the same for the same arguments:
+ *   - as many as there are places for: num_sms times the CTAs that a multiprocessor holds of this configuration, over
+ *     the launch's CTAs without splits;
+ *   - but each has at least 128 positions of window_size and extra_size, in whole tiles of kv_tile;
+ *   - and of numbers with which the longest share of tiles is the same, the least.
+ * lens are data and are not read. As results depend on num_splits in their last bits, keep to one number where they
+ * must not depend on num_tokens. num_tokens, num_heads, num_kv_heads: as in swa_jit_decode_args. num_sms: the device's
+ * multiprocessors, 0 for the architecture's usual number.
+ * Returns: OK; INVALID; UNSUPPORTED (the configuration does not fit); NEWER. Thread-safety: any thread. */
+SWA_JIT_API swa_jit_status swa_jit_pick_splits(const swa_jit_config *config, uint32_t num_tokens, uint32_t num_heads,
+                                               uint32_t num_kv_heads, uint32_t num_sms, uint32_t *num_splits_out);
 
 /* ---- 6. Library ------------------------------------------------------------------------------------------ */
 
@@ -390,7 +404,8 @@ typedef struct swa_jit_decode_args {
   const float *sinks;           /* float32 [H], an unscaled logit a head, any value; NULL: none */
   float soft_cap;               /* c > 0, finite; 0: none. Only with a configuration that has soft_cap */
   uint32_t num_splits;          /* CTAs that share a token's positions, 1 to 256; 0: 1. More than 1 only with a
-                                   configuration that has splits. Results depend on it in their last bits */
+                                   configuration that has splits, as swa_jit_pick_splits picks. Results depend on it in
+                                   their last bits */
   /* V's own pool, read where head_dim_v is not 0: the blocks are kv's in number and size */
   const void *v;                /* [num_blocks, block_size, num_kv_heads] rows of head_dim_v elements, as kv */
   int64_t v_block_stride_bytes; /* as of kv */

@@ -177,40 +177,6 @@ static void info_and_stats_macros_are_zeros_behind_their_size(void **state)
   assert_int_equal(stats.load_ns, 0);
 }
 
-static void config_check_tells_shared_memory_and_refuses_native(void **state)
-{
-  (void)state;
-  swa_jit_config config = SWA_JIT_CONFIG_INIT;
-  uint32_t bytes = 0;
-  assert_int_equal(swa_jit_config_check(&config, &bytes), SWA_JIT_OK);
-  assert_true(bytes > 0);
-  assert_int_equal(swa_jit_config_check(&config, NULL), SWA_JIT_OK);
-  config.arch = SWA_JIT_ARCH_NATIVE;
-  bytes = 7;
-  assert_int_equal(swa_jit_config_check(&config, &bytes), SWA_JIT_INVALID);
-  assert_int_equal(bytes, 7);
-  assert_non_null(strstr(swa_jit_message(), "native"));
-  assert_int_equal(swa_jit_config_check(NULL, &bytes), SWA_JIT_INVALID);
-}
-
-/* The size rule, for a configuration; the other structs go through the same function. */
-static void config_of_another_size_follows_the_rule(void **state)
-{
-  (void)state;
-  struct {
-    swa_jit_config config;
-    uint32_t tail[2];
-  } newer = {.config = SWA_JIT_CONFIG_INIT};
-  newer.config.size = sizeof newer;
-  assert_int_equal(swa_jit_config_check(&newer.config, NULL), SWA_JIT_OK);
-  newer.tail[1] = 1;
-  assert_int_equal(swa_jit_config_check(&newer.config, NULL), SWA_JIT_NEWER);
-  newer.config.size = sizeof newer.config - 1;
-  assert_int_equal(swa_jit_config_check(&newer.config, NULL), SWA_JIT_INVALID);
-  newer.config.size = 0;
-  assert_int_equal(swa_jit_config_check(&newer.config, NULL), SWA_JIT_INVALID);
-}
-
 /* A program of another release than the library: its struct is shorter or longer, and not a byte behind it is
  * touched. */
 static void initialisers_write_what_the_caller_has_room_for(void **state)
@@ -240,71 +206,6 @@ static void initialisers_write_what_the_caller_has_room_for(void **state)
   assert_int_equal(room.behind, 0xa5a5a5a5);
   room.config.size = 8;
   assert_int_equal(swa_jit_config_from_text("head_dim=64", &room.config), SWA_JIT_INVALID);
-}
-
-static void config_text_goes_both_ways(void **state)
-{
-  (void)state;
-  swa_jit_config config = hopper_config();
-  swa_jit_config read = {.size = sizeof read};
-  char text[512];
-  assert_int_equal(swa_jit_config_to_text(&config, text, sizeof text), SWA_JIT_OK);
-  assert_int_equal(swa_jit_config_from_text(text, &read), SWA_JIT_OK);
-  assert_memory_equal(&read, &config, sizeof config);
-  assert_int_equal(swa_jit_config_to_text(NULL, text, sizeof text), SWA_JIT_INVALID);
-  assert_int_equal(swa_jit_config_to_text(&config, NULL, 0), SWA_JIT_INVALID);
-  assert_int_equal(swa_jit_config_to_text(&config, text, 4), SWA_JIT_INVALID);
-  assert_int_equal(swa_jit_config_from_text(NULL, &read), SWA_JIT_INVALID);
-  assert_int_equal(swa_jit_config_from_text("", NULL), SWA_JIT_INVALID);
-}
-
-static void arch_names_go_both_ways(void **state)
-{
-  (void)state;
-  uint32_t arch = 7;
-  assert_string_equal(swa_jit_arch_name(SWA_JIT_ARCH_SM_100A), "sm_100a");
-  assert_null(swa_jit_arch_name(SWA_JIT_ARCH_NATIVE));
-  assert_null(swa_jit_arch_name(1234));
-  assert_int_equal(swa_jit_arch_from_name("sm_90a", &arch), SWA_JIT_OK);
-  assert_int_equal(arch, SWA_JIT_ARCH_SM_90A);
-  assert_int_equal(swa_jit_arch_from_name("native", &arch), SWA_JIT_OK);
-  assert_int_equal(arch, SWA_JIT_ARCH_NATIVE);
-  arch = 7;
-  assert_int_equal(swa_jit_arch_from_name("sm_100", &arch), SWA_JIT_INVALID);
-  assert_int_equal(arch, 7);
-  assert_non_null(strstr(swa_jit_message(), "sm_100a"));
-  assert_int_equal(swa_jit_arch_from_name(NULL, &arch), SWA_JIT_INVALID);
-  assert_int_equal(swa_jit_arch_from_name("sm_80", NULL), SWA_JIT_INVALID);
-}
-
-static void pick_sets_two_fields_to_legal_values(void **state)
-{
-  (void)state;
-  swa_jit_config config = hopper_config();
-  config.head_group = 0; /* what is picked may hold anything */
-  config.kv_tile = 12345;
-  assert_int_equal(swa_jit_pick(1, 128, 0, &config), SWA_JIT_OK);
-  assert_int_equal(swa_jit_config_check(&config, NULL), SWA_JIT_OK);
-  assert_int_equal(config.arch, SWA_JIT_ARCH_SM_90A);
-}
-
-static void pick_bad_arguments_are_invalid_and_change_nothing(void **state)
-{
-  (void)state;
-  swa_jit_config config = hopper_config();
-  const swa_jit_config before = config;
-  assert_int_equal(swa_jit_pick(0, 128, 0, &config), SWA_JIT_INVALID);
-  assert_int_equal(swa_jit_pick(1, 0, 0, &config), SWA_JIT_INVALID);
-  assert_int_equal(swa_jit_pick(1, 128, 0, NULL), SWA_JIT_INVALID);
-  assert_memory_equal(&config, &before, sizeof config);
-  config.head_dim = 100;
-  assert_int_equal(swa_jit_pick(1, 128, 0, &config), SWA_JIT_INVALID);
-  config = before;
-  config.arch = SWA_JIT_ARCH_NATIVE;
-  assert_int_equal(swa_jit_pick(1, 128, 0, &config), SWA_JIT_INVALID);
-  config = before;
-  config.size = 4;
-  assert_int_equal(swa_jit_pick(1, 128, 0, &config), SWA_JIT_INVALID);
 }
 
 static void open_bad_arguments_are_told(void **state)
@@ -576,13 +477,7 @@ int main(void)
       TEST(decode_args_macro_and_init_agree_field_by_field),
       TEST(info_and_stats_macros_are_zeros_behind_their_size),
       TEST(merge_args_macro_and_init_are_zeros_behind_their_size),
-      TEST(config_check_tells_shared_memory_and_refuses_native),
-      TEST(config_of_another_size_follows_the_rule),
       TEST(initialisers_write_what_the_caller_has_room_for),
-      TEST(config_text_goes_both_ways),
-      TEST(arch_names_go_both_ways),
-      TEST(pick_sets_two_fields_to_legal_values),
-      TEST(pick_bad_arguments_are_invalid_and_change_nothing),
       TEST(open_bad_arguments_are_told),
       TEST(close_of_nothing_is_fine),
       TEST(calls_without_lib_are_invalid),

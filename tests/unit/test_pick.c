@@ -204,6 +204,23 @@ static void pick_for_two_scopes_fits_and_is_as_long_as_the_longer(void **state)
   assert_true(pick(&config, 1, 64, 0).kv_tile > 16);
 }
 
+static void pick_for_splits_fits_and_leaves_them_as_they_are(void **state)
+{
+  (void)state;
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  config.kv_format = config.extra_format = SWA_JIT_KV_FOOTER_584;
+  config.extra_size = 1024;
+  const sj_arch *arch = NULL;
+  for (unsigned a = 0; (arch = sj_arch_at(a)) != NULL; a++) {
+    config.arch = arch->id;
+    for (config.splits = 0; config.splits <= 1; config.splits++) {
+      check_problem(&config, 1, 128);
+      check_problem(&config, 256, 128);
+      assert_int_equal(pick(&config, 1, 128, 0).splits, config.splits);
+    }
+  }
+}
+
 /* One stage in shared memory is filled only when the work on it has ended. */
 static void pick_of_a_tile_that_fits_once_takes_one_that_fits_twice(void **state)
 {
@@ -327,6 +344,7 @@ int main(void)
       cmocka_unit_test(pick_for_a_short_window_takes_no_longer_tile_than_needed),
       cmocka_unit_test(pick_of_query_heads_of_a_kv_head_takes_the_least_group_that_holds_them),
       cmocka_unit_test(pick_for_two_scopes_fits_and_is_as_long_as_the_longer),
+      cmocka_unit_test(pick_for_splits_fits_and_leaves_them_as_they_are),
       cmocka_unit_test(pick_of_a_tile_that_fits_once_takes_one_that_fits_twice),
       cmocka_unit_test(pick_depends_on_the_load_of_a_multiprocessor),
       cmocka_unit_test(pick_with_a_count_of_zero_is_invalid),
