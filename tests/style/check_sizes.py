@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of at most 600 lines, lines of at most 120 characters, host functions of at most 100 lines (60 is the aim),
-device functions of at most 150."""
+"""Files of at most 600 lines (the public header, which is the manual, 700), lines of at most 120 characters, host
+functions of at most 100 lines (60 is the aim), device functions of at most 150."""
 
 import tree
 
 MAX_FILE_LINES = 600
+MAX_MANUAL_LINES = 700  # of include/swa_jit/swa_jit.h
 MAX_LINE = 120
 MAX_HOST_FUNCTION = 100
 MAX_DEVICE_FUNCTION = 150
@@ -22,8 +23,9 @@ def check(root):
         except UnicodeDecodeError:
             problems.append(f"{name}: not UTF-8")
             continue
-        if len(lines) > MAX_FILE_LINES:
-            problems.append(f"{name}: {len(lines)} lines; at most {MAX_FILE_LINES}")
+        most = MAX_MANUAL_LINES if name.as_posix() == "include/swa_jit/swa_jit.h" else MAX_FILE_LINES
+        if len(lines) > most:
+            problems.append(f"{name}: {len(lines)} lines; at most {most}")
         problems += [
             f"{name}:{number}: {len(line)} characters; at most {MAX_LINE}"
             for number, line in enumerate(lines, 1)

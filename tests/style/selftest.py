@@ -58,6 +58,7 @@ HEADER = "include/swa_jit/swa_jit.h"
 # check, how the fault is planted, what the check must say
 FAULTS = [
     (check_sizes.check, append("src/digest.c", "\n" * 600), "src/digest.c: 6"),
+    (check_sizes.check, append("include/swa_jit/swa_jit.h", "\n" * 700), "; at most 700"),
     (check_sizes.check, append("src/digest.c", "/*" + "x" * 120 + "*/\n"), "characters; at most 120"),
     (check_sizes.check, append("src/digest.c", LONG_FUNCTION), "bad has 104 lines; at most 100"),
     (
