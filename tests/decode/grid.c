@@ -12,6 +12,7 @@ size_t decode_grid_num_tilings(void)
   return COUNT(head_dims) * COUNT(head_groups) * COUNT(kv_tiles);
 }
 
+/* Report 49: one configuration of many never ends, since a barrier waits for more than arrive. */
 void decode_grid_tiling(size_t at, decode_case *which_out)
 {
   static const uint32_t windows[] = {128, 100, 129, 7, 256, 16, 500};

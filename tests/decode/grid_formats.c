@@ -79,7 +79,7 @@ static const char *const format_lines[] = {
     "out_layout=padded index_type=int64 lens_type=int64 seed=1220",
     "kv_format=footer_584 num_tokens=4 scores=sharp num_heads=127 head_group=128 kv_tile=64 seed=1221",
     "kv_format=footer_584 num_tokens=3 lens=zero seed=1222",
-    "kv_format=footer_584 num_tokens=3 block_gap=1271232 scores=m5 seed=1223", /* layers between: 1,308,608 bytes */
+    "kv_format=footer_584 num_tokens=3 block_gap=1271232 scores=m5 seed=1223", /* report 36: layers between */
 
     /* footer_528: blocks of 32 slots at 16,896 bytes */
     "kv_format=footer_528 num_tokens=14 block_size=32 num_blocks=32 lens=edges scores=m5 seed=1301",

@@ -171,7 +171,8 @@ static const char *const extra_lines[] = {
     "extra_size=512 slots=ends extra_lens=uniform lse=null num_tokens=3 num_heads=127 head_group=128 seed=2262",
 };
 
-/* A token's positions shared out: more splits than tiles, empty ones, rounds, every kind of row. */
+/* A token's positions shared out: more splits than tiles, empty ones, rounds, every kind of row. Report 46: one path
+ * without the sink, of which the splits' last CTA is one. */
 static const char *const split_lines[] = {
     "num_splits=1 num_tokens=3 lens=uniform seed=2301",
     "num_splits=2 num_tokens=14 lens=edges scores=m20 seed=2302",

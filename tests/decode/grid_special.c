@@ -22,6 +22,9 @@ static const char *const special_lines[] = {
     "num_tokens=5 lens=zero seed=112",
     "num_tokens=5 lens=zero lens_type=int64 lse=null num_heads=128 head_group=128 seed=113",
     "num_tokens=9 lens=one scores=m20 seed=114",
+    /* report 25: tokens padded to a graph's size, beside tensors made for fewer. Here each is exactly as long as the
+     * header says */
+    "num_tokens=352 num_heads=8 head_group=8 head_dim=64 lens=gaps seed=117",
     /* reports 12, 31: no tokens */
     "num_tokens=0 seed=115",
     "num_tokens=0 num_heads=128 head_group=128 kv_tile=64 seed=116",

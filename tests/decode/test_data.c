@@ -56,6 +56,7 @@ static uint32_t count_clean_slots(const decode_data *data, enum decode_pool_kind
   return count;
 }
 
+/* Reports 32, 33: what must not be read is NaN, so that a weight of 0 does not hide it. */
 static void slots_that_nothing_selects_are_nan(void **state)
 {
   static const char *const texts[] = {

@@ -237,6 +237,7 @@ static bool make_plan(plan *p, const gpu *g, const options *o)
 
 static char running[DECODE_CASE_TEXT_SIZE + 32]; /* what the alarm names */
 
+/* Reports 22, 31, 49: a launch that never ends. */
 static void end_hanging(int signal_number)
 {
   static const char words[] = "test_gpu: it hangs: ";

@@ -342,6 +342,7 @@ static void stored_cubin_that_the_driver_refuses_is_compiled_again(void **state)
   finish(lib);
 }
 
+/* Report 58: the architecture that counts is that of the stream's device, not of the current one. */
 static void launch_on_another_architectures_stream_is_refused_by_name(void **state)
 {
   (void)state;

@@ -16,27 +16,46 @@ import check_readme
 import check_shell
 import check_sizes
 import check_registered
+import check_reports
 import check_source
 import check_symbols
 import check_words
 import tree
 
 
+class Fault:
+    """A file as it should not be."""
+
+    def __init__(self, file, change):
+        self.file = file
+        self.change = change
+
+    def plant(self, root):
+        path = root / self.file
+        text = tree.text_of(path) if path.exists() else ""
+        path.write_text(self.change(text), encoding="utf-8")
+
+    def heal(self, root, origin):
+        if (origin / self.file).exists():
+            shutil.copy(origin / self.file, root / self.file)
+        else:
+            (root / self.file).unlink()
+
+
 def append(file, text):
-    return lambda root: (root / file).write_text(tree.text_of(root / file) + text, encoding="utf-8")
+    return Fault(file, lambda before: before + text)
 
 
 def replace(file, old, new):
-    def plant(root):
-        text = tree.text_of(root / file)
-        assert old in text, f"{file}: {old!r} is not there to be replaced"
-        (root / file).write_text(text.replace(old, new), encoding="utf-8")
+    def change(before):
+        assert old in before, f"{file}: {old!r} is not there to be replaced"
+        return before.replace(old, new)
 
-    return plant
+    return Fault(file, change)
 
 
 def create(file, text):
-    return lambda root: (root / file).write_text(text, encoding="utf-8")
+    return Fault(file, lambda before: text)
 
 
 def check_headers_alone(root):
@@ -55,7 +74,7 @@ LONG_FUNCTION = "\nint bad(int x)\n{\n" + "  x++;\n" * 100 + "  return x;\n}\n"
 LICENCE = "/* SPDX-License-Identifier: Apache-2.0 */\n"
 HEADER = "include/swa_jit/swa_jit.h"
 
-# check, how the fault is planted, what the check must say
+# check, fault, what the check must say
 FAULTS = [
     (check_sizes.check, append("src/digest.c", "\n" * 600), "src/digest.c: 6"),
     (check_sizes.check, append("include/swa_jit/swa_jit.h", "\n" * 700), "; at most 700"),
@@ -80,6 +99,30 @@ FAULTS = [
     (check_registered.check, create("tests/cli/swa-jit-run/new.sh", ""), "does not name this case"),
     (check_registered.check, create("src/new.c", LICENCE), "src/new.c: there is no tests/unit/test_new.c"),
     (check_registered.check, replace("src/meson.build", "'digest'", "'key'"), "src/meson.build does not name it"),
+    (check_reports.check, replace(check_reports.PAGE, "| 55 |", "| 54 |"), "0 rows of report 55"),
+    (check_reports.check, append(check_reports.PAGE, "\n| 60 | x #1 | y | Cannot apply: z |\n"), "report 60 is none"),
+    (
+        check_reports.check,
+        replace(check_reports.PAGE, "FlashInfer PR #4461", "FlashInfer"),
+        "report 12: no report is cited",
+    ),
+    (
+        check_reports.check,
+        replace(check_reports.PAGE, "`tests/gpu/launches.c`: `captured_at_1_replayed_at_128_and_0`", "nothing"),
+        "report 55: neither a test nor",
+    ),
+    (check_reports.check, replace(check_reports.PAGE, "/test_key.c", "/test_kex.c"), "test_kex.c is no file of tests/"),
+    (check_reports.check, replace(check_reports.PAGE, "`seed=117`", "`seed=11`"), "grid_special.c has no seed=11"),
+    (
+        check_reports.check,
+        replace("tests/gpu/launches.c", "Report 55: a plan", "A plan"),
+        "report 55: tests/gpu/launches.c does not carry the number",
+    ),
+    (
+        check_reports.check,
+        append("tests/unit/test_text.c", "/* Reports 5 and 8. */\n"),
+        "tests/unit/test_text.c: report 8 has no row in docs/engine-reports.md that names this file",
+    ),
     (check_words.check, append("README.md", "The kernel source is rendered.\n"), '"kernel source": say'),
     (check_words.check, append("src/digest.c", "/* TODO: finish */\n"), '"TODO": say'),
     (check_includes.check, append("src/digest.c", '#include "store.h"\n'), "digest may not include store.h"),
@@ -178,25 +221,29 @@ def check_pure(failures):
         failures.append("check_symbols.check_writable")
 
 
+def copy_tree(origin, root):
+    for name in tree.FOLDERS:
+        shutil.copytree(origin / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "meson.build", ".clang-format"]:
+        shutil.copy(origin / name, root / name)
+
+
 def main():
     origin = tree.root_argument()
     failures = []
     check_pure(failures)
-    for number, (check, plant, wanted) in enumerate(FAULTS, 1):
-        with tempfile.TemporaryDirectory() as folder:
-            root = Path(folder)
-            for name in tree.FOLDERS:
-                shutil.copytree(origin / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
-            for name in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "meson.build", ".clang-format"]:
-                shutil.copy(origin / name, root / name)
-            plant(root)
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        copy_tree(origin, root)
+        for number, (check, fault, wanted) in enumerate(FAULTS, 1):
+            fault.plant(root)
             try:
                 problems = check(root)
+                if not any(wanted in problem for problem in problems):
+                    failures.append(f"fault {number}: no problem says {wanted!r}; said: {problems[:3]}")
             except tree.Skip as reason:
                 print(f"fault {number} left out: {reason}")
-                continue
-            if not any(wanted in problem for problem in problems):
-                failures.append(f"fault {number}: no problem says {wanted!r}; said: {problems[:3]}")
+            fault.heal(root, origin)
     for failure in failures:
         print(failure)
     print(f"{len(FAULTS)} planted faults")

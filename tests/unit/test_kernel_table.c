@@ -62,6 +62,7 @@ static void add_twice_gives_the_same_entry(void **state)
   sj_kernel_table_destroy(table);
 }
 
+/* Report 56, in memory. */
 static void find_tells_configurations_apart_by_every_field(void **state)
 {
   (void)state;

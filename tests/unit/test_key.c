@@ -87,7 +87,7 @@ static void key_digest_is_of_the_text_and_ends_the_file_name(void **state)
   sj_key_finish(&key);
 }
 
-/* A field that is in the table but not in the key would let two kernels share an entry. */
+/* A field that is in the table but not in the key would let two kernels share an entry: report 56. */
 static void key_with_any_field_changed_is_another(void **state)
 {
   (void)state;

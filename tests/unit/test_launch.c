@@ -145,6 +145,7 @@ static void launch_packed_gives_the_driver_exactly_this(void **state)
   assert_memory_equal(launch->params, &expected, sizeof expected);
 }
 
+/* Report 41: a number of tokens that is too large for the dimension of the grid that has it. */
 static void launch_of_most_tokens_and_heads_fits_the_grid(void **state)
 {
   fixture *f = *state;
@@ -193,6 +194,7 @@ static void launch_with_wrong_arguments_does_not_reach_the_driver(void **state)
   assert_refused(f, SWA_JIT_INVALID, "out is 0x8", "multiple of 16 bytes");
 }
 
+/* Report 12. */
 static void launch_of_no_tokens_is_a_success_without_a_launch(void **state)
 {
   fixture *f = *state;
@@ -346,7 +348,7 @@ static void launch_of_more_units_than_a_workspace_counts_is_refused(void **state
 
 /* ---- programmatic dependent launch ------------------------------------------------------------------------------ */
 
-/* The same launch, told by the other call. */
+/* The same launch, told by the other call. Report 48. */
 static void launch_dependent_has_the_attribute_and_all_else_alike(void **state)
 {
   fixture *f = *state;

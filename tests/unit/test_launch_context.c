@@ -112,6 +112,7 @@ static void launch_without_a_context_uses_the_kernel_in_the_streams(void **state
   assert_launched(cuda->get_stream(0), 2, kernel.loaded.kernel, 0);
 }
 
+/* Report 58: device 0 is the current one, stream and data are of device 1; and the reverse. */
 static void launch_on_a_stream_of_another_context_uses_the_kernel_there(void **state)
 {
   (void)state;

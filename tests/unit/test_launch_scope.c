@@ -148,6 +148,7 @@ static void window_of_wide_integers_and_narrow_scales_is_aligned_to_them(void **
   launch_args_assert_pointers_checked(f, pointers, COUNT(pointers));
 }
 
+/* Report 20: rows of another length than the pool's; here and below for footers. */
 static void window_with_a_wrong_stride_is_refused(void **state)
 {
   (void)state;

@@ -72,6 +72,7 @@ static void load_without_context_sets_shared_memory_only(void **state)
   assert_int_equal(cuda->num_calls("cuLibraryUnload"), 1);
 }
 
+/* Report 54: a driver that loads lazily would load at the first launch, which may be in a capture. */
 static void load_with_current_context_loads_the_function_there(void **state)
 {
   (void)state;

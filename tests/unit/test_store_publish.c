@@ -314,6 +314,7 @@ static int read_often(store_fixture *fixture)
   return fixture->stats.store_set_aside == 0 ? 0 : 2;
 }
 
+/* Report 57. */
 static void publish_and_find_from_many_processes_agree(void **state)
 {
   enum { NUM_WRITERS = 4, NUM_READERS = 3 };
