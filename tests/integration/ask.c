@@ -111,6 +111,7 @@ static void print_stats(swa_jit_lib *lib)
   printf("write_failures=%llu\n", (unsigned long long)stats.store_write_failures);
   printf("set_aside=%llu\n", (unsigned long long)stats.store_set_aside);
   printf("lock_waits=%llu\n", (unsigned long long)stats.lock_waits);
+  printf("lock_failures=%llu\n", (unsigned long long)stats.lock_failures);
 }
 
 static void ask_all(const command *asked, swa_jit_lib *lib)

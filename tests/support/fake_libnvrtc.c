@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libnvrtc-fake.so: fake_nvrtc.c under NVRTC's names, to be opened in place of libnvrtc. For processes of their own,
  * its plan comes from the environment: FAKE_NVRTC_VERSION (13000 when unset), FAKE_NVRTC_MS (how long a compile takes),
- * FAKE_NVRTC_RESULT (what every compile returns) and FAKE_NVRTC_COUNT (a file that grows by one byte for each compile
- * begun). */
+ * FAKE_NVRTC_BYTES (how large a cubin is), FAKE_NVRTC_RESULT (what every compile returns) and FAKE_NVRTC_COUNT (a file
+ * that grows by one byte for each compile begun). */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -27,6 +27,7 @@ static void start(void)
       .version_code = (uint32_t)read_number("FAKE_NVRTC_VERSION"),
       .compile_ms = (unsigned)read_number("FAKE_NVRTC_MS"),
       .cubin_of_source = 1, /* so that a wrong entry shows */
+      .cubin_bytes = (size_t)read_number("FAKE_NVRTC_BYTES"),
   };
   compile_result = read_number("FAKE_NVRTC_RESULT");
   if (compile_result != 0) {

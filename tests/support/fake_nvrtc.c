@@ -32,7 +32,8 @@ static struct {
 static uint8_t cubin[TINY_CUBIN_BYTES];
 
 typedef struct fake_program {
-  uint8_t cubin[TINY_CUBIN_BYTES];
+  size_t cubin_bytes;
+  uint8_t cubin[];
 } fake_program;
 
 static int count_call(fake_nvrtc_call call)
@@ -61,13 +62,25 @@ static const char *fake_get_error_string(int result)
   return result == 0 ? "NVRTC_SUCCESS" : "NVRTC_ERROR_FAKE";
 }
 
-/* The content's 16 bytes are the source's digest, if the plan asks for it. */
-static void make_cubin(const char *source, uint8_t bytes_out[TINY_CUBIN_BYTES])
+/* If the plan asks for it, the content's 16 bytes are the source's digest, as is every 16 bytes of what follows. */
+static fake_program *make_program(const char *source)
 {
-  tiny_cubin_make(CUBIN_SEED, bytes_out);
-  if (fake.plan.cubin_of_source) {
-    sj_digest_make(source, strlen(source), bytes_out + TINY_CUBIN_CONTENT);
+  size_t count = fake.plan.cubin_bytes > TINY_CUBIN_BYTES ? fake.plan.cubin_bytes : TINY_CUBIN_BYTES;
+  fake_program *made = calloc(1, sizeof *made + count);
+  if (made == NULL) {
+    return NULL;
   }
+  made->cubin_bytes = count;
+  tiny_cubin_make(CUBIN_SEED, made->cubin);
+  if (fake.plan.cubin_of_source) {
+    uint8_t digest[SJ_DIGEST_BYTES];
+    sj_digest_make(source, strlen(source), digest);
+    memcpy(made->cubin + TINY_CUBIN_CONTENT, digest, sizeof digest);
+    for (size_t i = TINY_CUBIN_BYTES; i < count; i++) {
+      made->cubin[i] = digest[i % sizeof digest];
+    }
+  }
+  return made;
 }
 
 static int fake_create_program(sj_nvrtc_program *program, const char *source, const char *name, int num_headers,
@@ -80,8 +93,10 @@ static int fake_create_program(sj_nvrtc_program *program, const char *source, co
     result = 3; /* NVRTC_ERROR_INVALID_INPUT */
   }
   if (result == 0) {
-    fake_program *made = malloc(sizeof *made);
-    make_cubin(source, made->cubin);
+    fake_program *made = make_program(source);
+    if (made == NULL) {
+      return 1; /* NVRTC_ERROR_OUT_OF_MEMORY */
+    }
     *program = (sj_nvrtc_program)(void *)made;
     fake.num_programs++;
   }
@@ -135,15 +150,15 @@ static int fake_get_program_log(sj_nvrtc_program program, char *log)
 
 static int fake_get_cubin_size(sj_nvrtc_program program, size_t *size)
 {
-  (void)program;
-  *size = fake.plan.empty_cubin ? 0 : sizeof cubin;
+  const fake_program *made = (const void *)program;
+  *size = fake.plan.empty_cubin ? 0 : made->cubin_bytes;
   return count_call(FAKE_NVRTC_GET_CUBIN_SIZE);
 }
 
 static int fake_get_cubin(sj_nvrtc_program program, char *bytes)
 {
   const fake_program *made = (const void *)program;
-  memcpy(bytes, made->cubin, sizeof made->cubin);
+  memcpy(bytes, made->cubin, made->cubin_bytes);
   return count_call(FAKE_NVRTC_GET_CUBIN);
 }
 

@@ -32,6 +32,7 @@ typedef struct fake_nvrtc_plan {
   int empty_cubin;       /* 1: the compile succeeds and its cubin has 0 bytes */
   int last_arch;         /* the highest number among the supported architectures; 0: all */
   int cubin_of_source;   /* 1: each source gives a cubin of its own, the same each time */
+  size_t cubin_bytes;    /* how large a cubin is, where that is more than the smallest */
 } fake_nvrtc_plan;
 
 /* Sets the plan, zeroes the counts and returns a table, whose version_code is the plan's. */

@@ -4,11 +4,13 @@
  *   FAULT_NTH     1 for the first call; unset: nothing happens
  *   FAULT_CALL    only calls of this name count towards FAULT_NTH; unset: all
  *   FAULT_ACTION  ENOSPC, EIO, EMFILE, EINTR: the call fails; kill-before, kill-after: the process kills itself;
- *                 short: a read or write moves half of its bytes; remove: FAULT_FOLDER is removed before the call
+ *                 short: a read or write moves half of its bytes; remove: FAULT_FOLDER is removed before the call;
+ *                 hang: the call never returns
  *   FAULT_LATER   set: every later call fails too
  *   FAULT_MOST    a read or write moves at most so many bytes
  *   FAULT_AGE     "PREFIX:SECONDS": files whose name begins so look so much older (negative: as after a clock that was
  *                 set back)
+ *   FAULT_CLOCK   so many seconds later than it is (negative: earlier) are told as the time of day
  *   FAULT_LOG     a file that gets one line a call: its name, its arguments, "->", its result
  * What happened is told in one line on standard error, so that a test knows. */
 #undef _FILE_OFFSET_BITS /* both names of each call are defined here, with and without 64 */
@@ -36,7 +38,13 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { KILL_BEFORE = -1, KILL_AFTER = -2, SHORT = -3, REMOVE = -4 }; /* actions; above 0: an errno; 0: none */
+enum {
+  KILL_BEFORE = -1,
+  KILL_AFTER = -2,
+  SHORT = -3,
+  REMOVE = -4,
+  HANG = -5
+}; /* actions; above 0: an errno; 0: none */
 
 static struct {
   uintptr_t library_begin, library_end; /* where libswajit lies */
@@ -49,6 +57,7 @@ static struct {
   const char *age_prefix;
   size_t age_prefix_length;
   long age_seconds;
+  long clock_seconds;
   int log_fd;
 } plan = {.log_fd = -1};
 
@@ -80,7 +89,7 @@ static int read_action(const char *text)
     int action;
   } actions[] = {
       {"ENOSPC", ENOSPC},         {"EIO", EIO},     {"EMFILE", EMFILE}, {"EINTR", EINTR}, {"kill-before", KILL_BEFORE},
-      {"kill-after", KILL_AFTER}, {"short", SHORT}, {"remove", REMOVE}};
+      {"kill-after", KILL_AFTER}, {"short", SHORT}, {"remove", REMOVE}, {"hang", HANG}};
   for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
     if (strcmp(text, actions[i].name) == 0) {
       return actions[i].action;
@@ -105,6 +114,7 @@ __attribute__((constructor)) static void read_plan(void)
   const char *nth = getenv("FAULT_NTH");
   const char *most = getenv("FAULT_MOST");
   const char *action = getenv("FAULT_ACTION");
+  const char *clock = getenv("FAULT_CLOCK");
   const char *log = getenv("FAULT_LOG");
   dl_iterate_phdr(find_library, NULL);
   plan.nth = nth != NULL ? (unsigned)atoi(nth) : 0;
@@ -114,6 +124,7 @@ __attribute__((constructor)) static void read_plan(void)
   plan.folder = getenv("FAULT_FOLDER");
   plan.most_bytes = most != NULL ? (size_t)atoi(most) : 0;
   read_age(getenv("FAULT_AGE"));
+  plan.clock_seconds = clock != NULL ? atol(clock) : 0;
   if (log != NULL) {
     plan.log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   }
@@ -159,6 +170,9 @@ static int begin(const char *name, const void *caller)
   say(STDERR_FILENO, "fault: call %u, %s\n", number, name);
   if (plan.action == KILL_BEFORE) {
     kill(getpid(), SIGKILL);
+  }
+  while (plan.action == HANG) {
+    pause();
   }
   if (plan.action == REMOVE && plan.folder != NULL) {
     nftw(plan.folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
@@ -226,6 +240,7 @@ static void find_real(const char *name, void *function_out)
   __typeof__(&(name)) real = NULL;                                                                                     \
   find_real(#name, &real)
 #define CALLER __builtin_return_address(0)
+#define ENDS_WITH_SEMICOLON _Static_assert(1, "")
 
 /* ---- The calls ------------------------------------------------------------------------------------------- */
 
@@ -238,26 +253,28 @@ static void find_real(const char *name, void *function_out)
     result_type result = fails(action) ? (failure) : real arguments;                                                   \
     end(action, CALLER, (long long)(intptr_t)result, log_name __VA_ARGS__);                                            \
     return result;                                                                                                     \
-  }
+  }                                                                                                                    \
+  ENDS_WITH_SEMICOLON
 
-PASSED_ON(int, fsync, "fsync", -1, (int fd), (fd), " %d", fd)
-PASSED_ON(int, fdatasync, "fsync", -1, (int fd), (fd), " %d", fd)
-PASSED_ON(int, flock, "flock", -1, (int fd, int operation), (fd, operation), " %d %d", fd, operation)
-PASSED_ON(int, mkdirat, "mkdirat", -1, (int fd, const char *name, mode_t mode), (fd, name, mode), " %d %s", fd, name)
-PASSED_ON(int, unlinkat, "unlinkat", -1, (int fd, const char *name, int flags), (fd, name, flags), " %d %s", fd, name)
+PASSED_ON(int, fsync, "fsync", -1, (int fd), (fd), " %d", fd);
+PASSED_ON(int, fdatasync, "fsync", -1, (int fd), (fd), " %d", fd);
+PASSED_ON(int, flock, "flock", -1, (int fd, int operation), (fd, operation), " %d %d", fd, operation);
+PASSED_ON(int, mkdirat, "mkdirat", -1, (int fd, const char *name, mode_t mode), (fd, name, mode), " %d %s", fd, name);
+PASSED_ON(int, unlinkat, "unlinkat", -1, (int fd, const char *name, int flags), (fd, name, flags), " %d %s", fd, name);
 PASSED_ON(int, renameat, "renameat", -1, (int fd, const char *from, int to_fd, const char *to), (fd, from, to_fd, to),
-          " %d %s %d %s", fd, from, to_fd, to)
+          " %d %s %d %s", fd, from, to_fd, to);
 PASSED_ON(int, linkat, "linkat", -1, (int fd, const char *from, int to_fd, const char *to, int flags),
-          (fd, from, to_fd, to, flags), " %d %s %d %s", fd, from, to_fd, to)
+          (fd, from, to_fd, to, flags), " %d %s %d %s", fd, from, to_fd, to);
 PASSED_ON(int, utimensat, "utimensat", -1, (int fd, const char *name, const struct timespec times[2], int flags),
-          (fd, name, times, flags), " %d %s", fd, name)
-PASSED_ON(int, futimens, "futimens", -1, (int fd, const struct timespec times[2]), (fd, times), " %d", fd)
-PASSED_ON(int, fchmod, "fchmod", -1, (int fd, mode_t mode), (fd, mode), " %d", fd)
-PASSED_ON(DIR *, fdopendir, "fdopendir", NULL, (int fd), (fd), " %d", fd)
-PASSED_ON(struct dirent *, readdir, "readdir", NULL, (DIR * listing), (listing), "%s", "")
-PASSED_ON(struct dirent64 *, readdir64, "readdir", NULL, (DIR * listing), (listing), "%s", "")
+          (fd, name, times, flags), " %d %s", fd, name);
+PASSED_ON(int, futimens, "futimens", -1, (int fd, const struct timespec times[2]), (fd, times), " %d", fd);
+PASSED_ON(int, dup3, "dup3", -1, (int fd, int new_fd, int flags), (fd, new_fd, flags), " %d %d", fd, new_fd);
+PASSED_ON(int, fchmod, "fchmod", -1, (int fd, mode_t mode), (fd, mode), " %d", fd);
+PASSED_ON(DIR *, fdopendir, "fdopendir", NULL, (int fd), (fd), " %d", fd);
+PASSED_ON(struct dirent *, readdir, "readdir", NULL, (DIR * listing), (listing), "%s", "");
+PASSED_ON(struct dirent64 *, readdir64, "readdir", NULL, (DIR * listing), (listing), "%s", "");
 PASSED_ON(ssize_t, getrandom, "getrandom", -1, (void *bytes, size_t count, unsigned flags), (bytes, count, flags),
-          " %zu", count)
+          " %zu", count);
 
 /* A call that moves bytes: it may also move fewer. */
 #define MOVES_BYTES(name, log_name, parameters, arguments)                                                             \
@@ -269,12 +286,13 @@ PASSED_ON(ssize_t, getrandom, "getrandom", -1, (void *bytes, size_t count, unsig
     ssize_t result = fails(action) ? -1 : real arguments;                                                              \
     end(action, CALLER, result, log_name " %d %zu", fd, count);                                                        \
     return result;                                                                                                     \
-  }
+  }                                                                                                                    \
+  ENDS_WITH_SEMICOLON
 
-MOVES_BYTES(write, "write", (int fd, const void *bytes, size_t count), (fd, bytes, count))
-MOVES_BYTES(read, "read", (int fd, void *bytes, size_t count), (fd, bytes, count))
-MOVES_BYTES(pread, "pread", (int fd, void *bytes, size_t count, off_t offset), (fd, bytes, count, offset))
-MOVES_BYTES(pread64, "pread", (int fd, void *bytes, size_t count, off64_t offset), (fd, bytes, count, offset))
+MOVES_BYTES(write, "write", (int fd, const void *bytes, size_t count), (fd, bytes, count));
+MOVES_BYTES(read, "read", (int fd, void *bytes, size_t count), (fd, bytes, count));
+MOVES_BYTES(pread, "pread", (int fd, void *bytes, size_t count, off_t offset), (fd, bytes, count, offset));
+MOVES_BYTES(pread64, "pread", (int fd, void *bytes, size_t count, off64_t offset), (fd, bytes, count, offset));
 
 /* A call that tells a file's status, whose times may be changed. */
 #define TELLS_STATUS(name, log_name, parameters, arguments, file_name, ...)                                            \
@@ -288,14 +306,15 @@ MOVES_BYTES(pread64, "pread", (int fd, void *bytes, size_t count, off64_t offset
     }                                                                                                                  \
     end(action, CALLER, result, log_name __VA_ARGS__);                                                                 \
     return result;                                                                                                     \
-  }
+  }                                                                                                                    \
+  ENDS_WITH_SEMICOLON
 
-TELLS_STATUS(fstat, "fstat", (int fd, struct stat *status), (fd, status), "", " %d", fd)
-TELLS_STATUS(fstat64, "fstat", (int fd, struct stat64 *status), (fd, status), "", " %d", fd)
+TELLS_STATUS(fstat, "fstat", (int fd, struct stat *status), (fd, status), "", " %d", fd);
+TELLS_STATUS(fstat64, "fstat", (int fd, struct stat64 *status), (fd, status), "", " %d", fd);
 TELLS_STATUS(fstatat, "fstatat", (int fd, const char *name, struct stat *status, int flags), (fd, name, status, flags),
-             name, " %d %s", fd, name)
+             name, " %d %s", fd, name);
 TELLS_STATUS(fstatat64, "fstatat", (int fd, const char *name, struct stat64 *status, int flags),
-             (fd, name, status, flags), name, " %d %s", fd, name)
+             (fd, name, status, flags), name, " %d %s", fd, name);
 
 /* Variadic for the mode. */
 #define OPENS(name)                                                                                                    \
@@ -310,10 +329,11 @@ TELLS_STATUS(fstatat64, "fstatat", (int fd, const char *name, struct stat64 *sta
     int result = fails(action) ? -1 : real(fd, path, flags, mode);                                                     \
     end(action, CALLER, result, "openat %d %s", fd, path);                                                             \
     return result;                                                                                                     \
-  }
+  }                                                                                                                    \
+  ENDS_WITH_SEMICOLON
 
-OPENS(openat)
-OPENS(openat64)
+OPENS(openat);
+OPENS(openat64);
 
 /* What fails to close has closed, as on Linux. */
 #define CLOSES(name, parameters, arguments, ...)                                                                       \
@@ -327,7 +347,19 @@ OPENS(openat64)
     }                                                                                                                  \
     end(action, CALLER, result, "close" __VA_ARGS__);                                                                  \
     return result;                                                                                                     \
-  }
+  }                                                                                                                    \
+  ENDS_WITH_SEMICOLON
 
-CLOSES(close, (int fd), (fd), " %d", fd)
-CLOSES(closedir, (DIR * listing), (listing), "%s", "")
+CLOSES(close, (int fd), (fd), " %d", fd);
+CLOSES(closedir, (DIR * listing), (listing), "%s", "");
+
+/* Not counted: it is no call that fails. */
+EXPORT int clock_gettime(clockid_t clock, struct timespec *now)
+{
+  REAL(clock_gettime);
+  int result = real(clock, now);
+  if (result == 0 && clock == CLOCK_REALTIME) {
+    now->tv_sec += plan.clock_seconds;
+  }
+  return result;
+}
