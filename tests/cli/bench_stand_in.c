@@ -61,6 +61,25 @@ swa_jit_status swa_jit_kernel_get(swa_jit_lib *lib, const swa_jit_config *config
   return SWA_JIT_OK;
 }
 
+swa_jit_status swa_jit_pick_splits(const swa_jit_config *config, uint32_t num_tokens, uint32_t num_heads,
+                                   uint32_t num_kv_heads, uint32_t num_sms, uint32_t *num_splits_out)
+{
+  assert_int_equal(config->splits, 1);
+  assert_int_equal(num_heads % num_kv_heads, 0);
+  *num_splits_out = num_sms / num_tokens + 1;
+  return SWA_JIT_OK;
+}
+
+swa_jit_status swa_jit_workspace_bytes(const swa_jit_kernel *kernel, uint32_t num_tokens, uint32_t num_heads,
+                                       uint32_t num_kv_heads, uint32_t num_splits, uint64_t *bytes_out)
+{
+  (void)kernel;
+  (void)num_heads;
+  (void)num_kv_heads;
+  *bytes_out = (uint64_t)num_tokens * num_splits * 1000;
+  return SWA_JIT_OK;
+}
+
 swa_jit_status swa_jit_decode(const swa_jit_kernel *kernel, const swa_jit_decode_args *args, swa_jit_stream stream)
 {
   (void)kernel;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stand-in for the library under swa-jit-bench's parts: kv_tile 64 does not fit, kv_tile 128 fails to compile. And
- * what their tests share. */
+/* A stand-in for the library under swa-jit-bench's parts: kv_tile 64 does not fit, kv_tile 128 fails to compile, and as
+ * many splits are picked as there are multiprocessors a token, and one. And what their tests share. */
 #ifndef BENCH_STAND_IN_H
 #define BENCH_STAND_IN_H
 

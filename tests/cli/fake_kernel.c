@@ -171,11 +171,31 @@ static void write_results(const swa_jit_decode_args *args, uint32_t dim, const d
   }
 }
 
+/* Its counts, of which there is one at least, are zeros. */
+static bool has_workspace(const swa_params *params)
+{
+  static const char zeros[16];
+  return params->workspace != NULL && memcmp(params->workspace, zeros, sizeof zeros) == 0;
+}
+
+static const char *read_runnable(const swa_params *params, swa_jit_config *config_out, swa_jit_decode_args *args_out)
+{
+  return params->num_splits > 1 && !has_workspace(params) ? "splits have no workspace, or one that is not zeroed"
+                                                          : fake_kernel_read(params, config_out, args_out);
+}
+
+const char *fake_kernel_check(const swa_params *params)
+{
+  swa_jit_config config;
+  swa_jit_decode_args args;
+  return read_runnable(params, &config, &args);
+}
+
 const char *fake_kernel_run(const swa_params *params, const char *fault)
 {
   swa_jit_config config;
   swa_jit_decode_args args;
-  const char *reason = fake_kernel_read(params, &config, &args);
+  const char *reason = read_runnable(params, &config, &args);
   if (reason != NULL) {
     return reason;
   }

@@ -12,8 +12,12 @@
  * NULL, or what of the parameter fits no configuration under these terms. */
 const char *fake_kernel_read(const swa_params *params, swa_jit_config *config_out, swa_jit_decode_args *args_out);
 
-/* Writes out and LSE of a launch. fault: as fake_libcuda.c's "wrong", "lse", "unwritten" and "past"; "" for none.
- * Returns NULL, or why it did not. */
+/* Whether a launch could be run: its parameter fits a configuration, and splits have a workspace of zeros.
+ * Returns NULL, or why it could not. */
+const char *fake_kernel_check(const swa_params *params);
+
+/* Writes out and LSE of a launch that could be run; a workspace stays as it is. fault: as fake_libcuda.c's
+ * "wrong", "lse", "unwritten" and "past"; "" for none. Returns NULL, or why it did not. */
 const char *fake_kernel_run(const swa_params *params, const char *fault);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A libcuda for swa-jit-run's cases: one device of compute capability 9.0 whose memory is the host's and whose decode
- * kernel is the float64 reference (fake_kernel.c). It has no other kernel.
+/* A libcuda for the cases of swa-jit-run and swa-jit-bench: one device of compute capability 9.0 whose memory is the
+ * host's and whose decode kernel is the float64 reference (fake_kernel.c). It has no other kernel. What is captured
+ * into a graph is looked at, whatever the kernel, and not run: a graph is empty.
  * FAKE_CUDA_FAULT spoils one thing: wrong, lse: a result of token 1, head 0. unwritten, past: the last element, the one
  * behind it. launch, sync, memory, init: that call fails. */
 #include <stdint.h>
@@ -26,6 +27,7 @@ typedef struct fake_event {
 static int something; /* what handles point to */
 static int other_kernel;
 static void *current_context;
+static int is_capturing;
 
 static int has_fault(const char *name)
 {
@@ -241,22 +243,76 @@ CALL(cuEventElapsedTime, float *milliseconds, void *begin, void *end)
   return SUCCESS;
 }
 
-/* In the tools' table, but not called by swa-jit-run. */
-#define UNUSED_CALL(name)                                                                                              \
-  CALL(name, void)                                                                                                     \
-  {                                                                                                                    \
-    return ERROR_UNKNOWN;                                                                                              \
-  }
-UNUSED_CALL(cuStreamBeginCapture_v2)
-UNUSED_CALL(cuStreamEndCapture)
-UNUSED_CALL(cuGraphInstantiateWithFlags)
-UNUSED_CALL(cuGraphLaunch)
-UNUSED_CALL(cuGraphExecDestroy)
-UNUSED_CALL(cuGraphDestroy)
-UNUSED_CALL(cuModuleLoadData)
-UNUSED_CALL(cuModuleUnload)
-UNUSED_CALL(cuModuleGetFunction)
-UNUSED_CALL(cuFuncSetAttribute)
+CALL(cuStreamBeginCapture_v2, void *stream, int mode)
+{
+  (void)stream;
+  (void)mode;
+  is_capturing = 1;
+  return SUCCESS;
+}
+
+CALL(cuStreamEndCapture, void *stream, void **graph)
+{
+  (void)stream;
+  is_capturing = 0;
+  *graph = &something;
+  return SUCCESS;
+}
+
+CALL(cuGraphInstantiateWithFlags, void **exec, void *graph, unsigned long long flags)
+{
+  (void)graph;
+  (void)flags;
+  *exec = &something;
+  return SUCCESS;
+}
+
+CALL(cuGraphLaunch, void *exec, void *stream)
+{
+  (void)exec;
+  (void)stream;
+  return SUCCESS;
+}
+
+CALL(cuGraphExecDestroy, void *exec)
+{
+  (void)exec;
+  return SUCCESS;
+}
+
+CALL(cuGraphDestroy, void *graph)
+{
+  (void)graph;
+  return SUCCESS;
+}
+
+CALL(cuModuleLoadData, void **module, const void *image)
+{
+  *module = &something;
+  return memcmp(image, "\177ELF", 4) == 0 ? SUCCESS : ERROR_UNKNOWN;
+}
+
+CALL(cuModuleUnload, void *module)
+{
+  (void)module;
+  return SUCCESS;
+}
+
+CALL(cuModuleGetFunction, void **function, void *module, const char *name)
+{
+  (void)module;
+  (void)name;
+  *function = &other_kernel;
+  return SUCCESS;
+}
+
+CALL(cuFuncSetAttribute, void *function, int attribute, int value)
+{
+  (void)function;
+  (void)attribute;
+  (void)value;
+  return SUCCESS;
+}
 
 /* ---- kernels ---------------------------------------------------------------------------------------------- */
 
@@ -332,8 +388,12 @@ CALL(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned 
   if (has_fault("launch")) {
     return ERROR_LAUNCH;
   }
-  const char *reason =
-      function == &something ? fake_kernel_run(params[0], fault != NULL ? fault : "") : "it is not swa_decode";
+  const char *reason = NULL;
+  if (is_capturing) {
+    reason = function == &something ? fake_kernel_check(params[0]) : NULL;
+  } else {
+    reason = function == &something ? fake_kernel_run(params[0], fault != NULL ? fault : "") : "it is not swa_decode";
+  }
   if (reason != NULL) {
     fprintf(stderr, "fake libcuda: the kernel cannot be run: %s\n", reason);
     return ERROR_UNKNOWN;

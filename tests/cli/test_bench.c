@@ -22,6 +22,8 @@ static void options_by_default_span_1_to_4096_tokens(void **state)
   assert_int_equal(options.tokens.values[9], 4096);
   assert_int_equal(options.head_groups.count, 4);
   assert_int_equal(options.kv_tiles.count, 3);
+  assert_int_equal(options.num_splits.count, 1);
+  assert_int_equal(options.num_splits.values[0], 0);
   assert_int_equal(options.replays, 12);
   assert_int_equal(options.num_heads.count, 1);
   assert_int_equal(options.num_heads.values[0], 128);
@@ -53,6 +55,8 @@ static void options_out_of_range_are_refused(void **state)
   assert_int_equal(READ(&options, "--tokens", "1,65536"), SJ_CLI_WRONG);
   assert_int_equal(READ(&options, "--head-group", "256"), SJ_CLI_WRONG);
   assert_int_equal(READ(&options, "--kv-tile", "16,x"), SJ_CLI_WRONG);
+  assert_int_equal(READ(&options, "--num-splits", "1,257"), SJ_CLI_WRONG);
+  assert_int_equal(READ(&options, "--num-splits", "most"), SJ_CLI_WRONG);
   assert_int_equal(READ(&options, "--replays", "0"), SJ_CLI_WRONG);
 }
 
@@ -75,6 +79,18 @@ static void options_of_the_general_form_make_the_configuration(void **state)
                    SJ_CLI_RUN);
   assert_int_equal(options.config.head_dim_v, 128);
   assert_int_equal(options.config.soft_cap, 0);
+}
+
+/* A bare launch has no workspace to share with the library's. */
+static void host_is_measured_of_a_kernel_without_splits(void **state)
+{
+  bench_options options;
+  (void)state;
+  assert_int_equal(READ(&options, "--host", "--num-splits", "1,pick"), SJ_CLI_WRONG);
+  assert_int_equal(READ(&options, "--host", "--num-splits", "1,pick,0"), SJ_CLI_RUN);
+  assert_int_equal(options.num_splits.count, 3);
+  assert_int_equal(options.num_splits.values[0], 1);
+  assert_int_equal(options.num_splits.values[1], SJ_SPLITS_PICK);
 }
 
 /* ---- sets, medians, choice -------------------------------------------------------------------------------- */
@@ -272,6 +288,50 @@ static void best_kernel_is_the_fastest_that_is_held(void **state)
   bench_sweep_finish(&sweep);
 }
 
+static void kernels_are_of_each_group_tile_and_number_of_splits(void **state)
+{
+  static const uint32_t expected[][4] = {{16, 16, 0, 0}, {16, 16, 1, 8}, {16, 16, 1, SJ_SPLITS_PICK},
+                                         {16, 32, 0, 0}, {16, 32, 1, 8}, {16, 32, 1, SJ_SPLITS_PICK},
+                                         {32, 16, 0, 0}, {32, 16, 1, 8}, {32, 16, 1, SJ_SPLITS_PICK},
+                                         {32, 32, 0, 0}, {32, 32, 1, 8}, {32, 32, 1, SJ_SPLITS_PICK}};
+  bench_sweep sweep;
+  bench_options options;
+  sj_device device = {.num_sms = 132};
+  (void)state;
+  assert_int_equal(READ(&options, "--head-group", "16,32", "--kv-tile", "16,32", "--num-splits", "0,8,pick"),
+                   SJ_CLI_RUN);
+  assert_true(bench_sweep_prepare(&device, NULL, SWA_JIT_ARCH_SM_90A, &options, &sweep));
+  assert_int_equal(sweep.num_kernels, 12);
+  for (uint32_t i = 0; i < 12; i++) {
+    const bench_kernel *kernel = &sweep.kernels[i];
+    assert_int_equal(kernel->config.head_group, expected[i][0]);
+    assert_int_equal(kernel->config.kv_tile, expected[i][1]);
+    assert_int_equal(kernel->config.splits, expected[i][2]);
+    assert_int_equal(kernel->num_splits, expected[i][3]);
+  }
+  assert_int_equal(bench_sweep_num_splits(&sweep, &sweep.kernels[0], (bench_step){2, 128}), 0);
+  assert_int_equal(bench_sweep_num_splits(&sweep, &sweep.kernels[1], (bench_step){2, 128}), 8);
+  assert_int_equal(bench_sweep_num_splits(&sweep, &sweep.kernels[2], (bench_step){2, 128}), 67);
+  assert_int_equal(bench_sweep_num_splits(&sweep, &sweep.kernels[2], (bench_step){200, 128}), 1);
+  bench_sweep_finish(&sweep);
+}
+
+static void best_kernel_without_splits_is_told_apart(void **state)
+{
+  bench_sweep sweep;
+  bench_options options;
+  sj_device device;
+  double us = 0.0;
+  (void)state;
+  make_sweep(&sweep, &options, &device);
+  sweep.kernels[1].num_splits = 8;
+  assert_ptr_equal(bench_sweep_best(&sweep, &sweep.points[0], 0, &us), &sweep.kernels[1]);
+  assert_ptr_equal(bench_sweep_best_unsplit(&sweep, &sweep.points[0]), &sweep.kernels[0]);
+  sweep.kernels[0].num_splits = sweep.kernels[3].num_splits = SJ_SPLITS_PICK;
+  assert_null(bench_sweep_best_unsplit(&sweep, &sweep.points[0]));
+  bench_sweep_finish(&sweep);
+}
+
 static void kernels_wider_than_the_heads_are_not_measured(void **state)
 {
   bench_sweep sweep;
@@ -318,6 +378,7 @@ int main(void)
       cmocka_unit_test(quick_measures_less_but_keeps_what_is_named),
       cmocka_unit_test(options_out_of_range_are_refused),
       cmocka_unit_test(options_of_the_general_form_make_the_configuration),
+      cmocka_unit_test(host_is_measured_of_a_kernel_without_splits),
       cmocka_unit_test(sets_rotate_over_400_mb_without_overlap),
       cmocka_unit_test(traffic_counts_footers_kv_heads_and_both_scopes),
       cmocka_unit_test(pools_are_of_400_mb_and_of_whole_blocks),
@@ -326,6 +387,8 @@ int main(void)
       cmocka_unit_test(parameter_of_the_bare_launch_is_the_librarys),
       cmocka_unit_test(median_of_an_even_number_is_the_middle_pair),
       cmocka_unit_test(best_kernel_is_the_fastest_that_is_held),
+      cmocka_unit_test(kernels_are_of_each_group_tile_and_number_of_splits),
+      cmocka_unit_test(best_kernel_without_splits_is_told_apart),
       cmocka_unit_test(kernels_wider_than_the_heads_are_not_measured),
       cmocka_unit_test(kernels_that_do_not_fit_are_left_out_and_failures_end_the_run),
   };

@@ -12,6 +12,7 @@
 #include "number.h"
 #include "progress.h"
 #include "reference.h"
+#include "splits.h"
 #include "table.h"
 #include "test_main.h"
 
@@ -39,6 +40,23 @@ static void number_is_digits_that_fit(void **state)
   assert_true(value == UINT64_MAX);
   assert_true(sj_number_read("007", &value));
   assert_int_equal(value, 7);
+}
+
+static void splits_are_a_number_or_picked(void **state)
+{
+  static const char *const wrong[] = {"", "-1", "257", "Pick", "pick ", "1.0", "18446744073709551617"};
+  uint32_t num_splits = 5;
+  (void)state;
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    assert_false(sj_splits_read(wrong[i], &num_splits));
+    assert_int_equal(num_splits, 5);
+  }
+  assert_true(sj_splits_read("0", &num_splits));
+  assert_int_equal(num_splits, 0);
+  assert_true(sj_splits_read("256", &num_splits));
+  assert_int_equal(num_splits, 256);
+  assert_true(sj_splits_read("pick", &num_splits));
+  assert_int_equal(num_splits, SJ_SPLITS_PICK);
 }
 
 static void real_is_decimal_and_finite(void **state)
@@ -307,6 +325,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ending_of_a_noun_is_plural_but_for_one),
       cmocka_unit_test(number_is_digits_that_fit),
+      cmocka_unit_test(splits_are_a_number_or_picked),
       cmocka_unit_test(real_is_decimal_and_finite),
       cmocka_unit_test(list_gives_its_elements_in_order),
       cmocka_unit_test(list_with_an_empty_or_long_element_is_unsound),

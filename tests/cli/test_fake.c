@@ -120,11 +120,33 @@ static void strides_that_say_nothing_of_the_format_are_refused(void **state)
   assert_false(runs_right("num_heads=3 head_dim=64 extra_size=9 extra_block_gap=16", ""));
 }
 
+static void splits_need_a_workspace_of_zeros(void **state)
+{
+  decode_case which;
+  decode_data data;
+  const char *bad;
+  char workspace[64] = {0};
+  (void)state;
+  assert_true(decode_case_from_text(texts[0], &which, &bad));
+  assert_true(decode_data_make(&which, &data));
+  swa_params params = params_of(&data);
+  params.num_splits = 2;
+  assert_non_null(fake_kernel_run(&params, ""));
+  assert_non_null(fake_kernel_check(&params));
+  params.workspace = workspace;
+  assert_null(fake_kernel_run(&params, ""));
+  assert_null(fake_kernel_check(&params));
+  workspace[3] = 1;
+  assert_non_null(fake_kernel_run(&params, ""));
+  decode_data_free(&data);
+}
+
 int main(void)
 {
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test(kernel_of_every_option_is_read_from_its_parameter),
       cmocka_unit_test(faults_spoil_results),
+      cmocka_unit_test(splits_need_a_workspace_of_zeros),
       cmocka_unit_test(strides_that_say_nothing_of_the_format_are_refused),
   };
   return SJ_TEST_RUN(tests);

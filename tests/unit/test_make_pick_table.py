@@ -91,6 +91,13 @@ class MakePickTable(unittest.TestCase):
         self.refuse("no measurement of num_heads 128, head_dim 512, window_size 128, bf16", *lines, header=header,
                     arguments=("--kv-format", "bf16"))
 
+    def test_splits_do_not_count(self):
+        header = HEADER.strip() + ",num_splits,splits_picked\n"
+        lines = [line(1, 16, 64, 5).strip() + ",0,0\n", line(1, 32, 64, 4).strip() + ",8,0\n",
+                 line(1, 64, 64, 3).strip() + ",1,1\n"]
+        self.assertIn("SJ_PICK_NO_LIMIT, 16, 64}", self.run_tool(*lines, header=header).stdout)
+        self.refuse("no measurement of num_heads 128", *lines[1:], header=header)
+
     def test_architecture_measured_most_comes_first(self):
         self.assertEqual(self.rows(line(1, 16, 16, 5, arch="sm_80", device="A100", num_sms=108),
                                    line(1, 16, 64, 5), line(2, 16, 64, 5)),

@@ -42,20 +42,23 @@ static bool show(const bench_sweep *sweep, const bench_host *host)
   return (options->svg == NULL || bench_plot_write(sweep, options->svg)) && shown;
 }
 
-/* The host's costs are those of the kernel that is best for the fewest tokens: the shortest one. */
+/* The host's costs are those of the kernel without splits that is best for the first number of tokens, by default the
+ * fewest: the shortest one. */
 static bool measure(bench_sweep *sweep, swa_jit_lib *lib, const bench_kernels *own, const bench_tensors *tensors,
                     bench_timing *timing)
 {
   bench_host host = {0};
   char message[600];
-  double us = 0.0;
   if (!bench_sweep_measure(sweep, own, tensors, timing)) {
     return refuse("measuring", timing->message);
   }
   if (!sweep->options->host) {
     return show(sweep, NULL);
   }
-  const bench_kernel *kernel = bench_sweep_best(sweep, &sweep->points[0], 0, &us);
+  const bench_kernel *kernel = bench_sweep_best_unsplit(sweep, &sweep->points[0]);
+  if (kernel == NULL) {
+    return refuse("measuring the host", "no kernel without splits fits");
+  }
   if (!bench_host_measure(sweep->device, lib, kernel, tensors, sweep->points[0].step.num_heads, sweep->options->quick,
                           &host, message, sizeof message)) {
     return refuse("measuring the host", message);

@@ -15,6 +15,7 @@ typedef struct raw_options {
   const char *num_heads;
   const char *head_groups;
   const char *kv_tiles;
+  const char *num_splits;
 } raw_options;
 
 #define OF(member) offsetof(raw_options, options.member)
@@ -53,6 +54,9 @@ static const sj_cli_option option_table[] = {
      "fewer); of those that hold all query heads of a KV head only the least is measured"},
     {SJ_CLI_LIST, "kv-tile", "LIST", offsetof(raw_options, kv_tiles), 0, 0,
      "KV rows per pipeline stage: 16, 32, 64, 128 (default 16,32,64; --quick: 16,32)"},
+    {SJ_CLI_LIST, "num-splits", "LIST", offsetof(raw_options, num_splits), 0, 0,
+     "CTAs that share a token's positions, 1 to 256 each; pick: as swa_jit_pick_splits picks for the number of tokens; "
+     "0: a kernel without splits (default 0)"},
     {SJ_CLI_TEXT, "cache-dir", "DIR", OF(cache_dir), 0, 0,
      "the cubin store's folder (default: SWA_JIT_CACHE_DIR, else $XDG_CACHE_HOME/swa-jit, else ~/.cache/swa-jit)"},
     {SJ_CLI_TEXT, "nvrtc", "FILE", OF(nvrtc), 0, 0, "the libnvrtc to use (default: SWA_JIT_NVRTC, else a search)"},
@@ -86,7 +90,7 @@ static const char *const description[] = {
     "Each case is captured into a CUDA graph of many launches and replayed. The launches rotate over about 400 MB of "
     "q, out and indices, and each KV pool is larger than the L2 cache; slots are random, and window and extra scope "
     "are "
-    "full.",
+    "full. Splits' workspace is the same memory for all launches.",
     NULL,
 };
 
@@ -95,6 +99,8 @@ static const char *const examples[] = {
     "swa-jit-bench --csv decode.csv --json decode.json --svg decode.svg --host",
     "swa-jit-bench --tokens 256 --head-group 64,128 --every",
     "swa-jit-bench --kv-format footer_584 --sinks 1 --num-heads 64,128 --extra-size 512 --csv extra.csv",
+    "for size in 512 1024; do swa-jit-bench --kv-format footer_584 --sinks 1 --extra-size $size --kv-tile 64,128 "
+    "--tokens 1,2,4,8,16,32,64,128,256 --num-splits 0,1,2,4,8,16,pick --every --csv extra-$size.csv; done",
     "swa-jit-bench --kv-format bf16 --head-dim 64 --head-dim-v 64 --num-heads 64 --num-kv-heads 8 --sinks 1",
     NULL,
 };
@@ -129,6 +135,22 @@ static sj_cli_outcome read_list(const char *name, const char *text, uint32_t mos
   return SJ_CLI_RUN;
 }
 
+static sj_cli_outcome read_num_splits(const char *text, bench_list *list_out)
+{
+  char element[64];
+  list_out->count = 0;
+  while (sj_list_next(&text, element, sizeof element)) {
+    if (list_out->count == BENCH_MOST_VALUES) {
+      return sj_cli_refuse(&bench_cli, "--num-splits holds more than %d values", BENCH_MOST_VALUES);
+    }
+    if (!sj_splits_read(element, &list_out->values[list_out->count++])) {
+      return sj_cli_refuse(&bench_cli, "--num-splits holds \"%s\": give whole numbers from 0 to %d, or pick", element,
+                           SJ_SPLITS_MOST);
+    }
+  }
+  return SJ_CLI_RUN;
+}
+
 /* Of each list the value, else the usual one. */
 static sj_cli_outcome read_lists(const raw_options *raw, bench_options *options)
 {
@@ -158,6 +180,9 @@ static sj_cli_outcome read_lists(const raw_options *raw, bench_options *options)
                         : quick               ? "16,32"
                                               : "16,32,64",
                         128, &options->kv_tiles);
+  }
+  if (outcome == SJ_CLI_RUN) {
+    outcome = read_num_splits(raw->num_splits != NULL ? raw->num_splits : "0", &options->num_splits);
   }
   return outcome;
 }
@@ -197,6 +222,16 @@ static sj_cli_outcome make_config(bench_options *options)
   return outcome;
 }
 
+static bool holds(const bench_list *list, uint32_t value)
+{
+  for (uint32_t i = 0; i < list->count; i++) {
+    if (list->values[i] == value) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* What a launch would refuse. */
 static sj_cli_outcome check_together(const bench_options *options)
 {
@@ -210,6 +245,9 @@ static sj_cli_outcome check_together(const bench_options *options)
     return sj_cli_refuse(&bench_cli, "--num-kv-heads is %llu: with %s there is 1 KV head; leave it at 1",
                          (unsigned long long)options->num_kv_heads,
                          options->extra_size > 0 ? "an extra scope" : "a footer format");
+  }
+  if (options->host && !holds(&options->num_splits, 0)) {
+    return sj_cli_refuse(&bench_cli, "--host is of a kernel without splits, and --num-splits holds no 0: add it");
   }
   if (options->svg != NULL && options->num_heads.count > 1) {
     return sj_cli_refuse(&bench_cli, "--svg draws one number of heads, and --num-heads holds %u: give one",

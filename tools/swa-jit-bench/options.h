@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "cli.h"
+#include "splits.h"
 #include "swa_jit/swa_jit.h"
 
 enum { BENCH_MOST_VALUES = 64 };
@@ -21,7 +22,8 @@ typedef struct bench_options {
   bench_list num_heads;
   bench_list head_groups;
   bench_list kv_tiles;
-  swa_jit_config config; /* of every kernel, but for arch, head_group and kv_tile */
+  bench_list num_splits; /* 0: a kernel without splits; SJ_SPLITS_PICK */
+  swa_jit_config config; /* of every kernel, but for arch, head_group, kv_tile and splits */
   uint64_t num_kv_heads;
   uint64_t head_dim;
   uint64_t window_size;

@@ -6,7 +6,7 @@
 #include "swa_params.h"
 #include "tensors.h"
 
-/* args: bench_sweep_args' of the same tensors. */
+/* args: bench_sweep_args' of the same tensors; a kernel without splits. */
 void bench_params_make(const bench_tensors *tensors, const swa_jit_decode_args *args, uint32_t head_group,
                        swa_params *params_out);
 

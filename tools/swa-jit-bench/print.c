@@ -2,6 +2,7 @@
 #include "print.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "json.h"
 #include "number.h"
@@ -11,10 +12,11 @@ void bench_print_missing(const bench_sweep *sweep)
 {
   for (uint32_t i = 0; i < sweep->num_kernels; i++) {
     const bench_kernel *kernel = &sweep->kernels[i];
-    if (kernel->state != BENCH_HELD) {
-      fprintf(stderr, "%s: %s: head_group %u kv_tile %u: %s\n", bench_cli.name,
+    bool is_told = i > 0 && memcmp(&kernel[-1].config, &kernel->config, sizeof kernel->config) == 0;
+    if (kernel->state != BENCH_HELD && !is_told) {
+      fprintf(stderr, "%s: %s: head_group %u kv_tile %u%s: %s\n", bench_cli.name,
               kernel->state == BENCH_REFUSED ? "refused" : "failed", kernel->config.head_group, kernel->config.kv_tile,
-              kernel->message);
+              kernel->config.splits != 0 ? " in splits" : "", kernel->message);
     }
   }
 }
@@ -25,11 +27,25 @@ static double rate(uint64_t bytes, double us)
   return (double)bytes / us * 1e-6;
 }
 
-/* The first column is of several numbers of heads. */
+static bool has_splits(const bench_sweep *sweep)
+{
+  const bench_list *splits = &sweep->options->num_splits;
+  return splits->count > 1 || splits->values[0] != 0;
+}
+
+/* The first column is of several numbers of heads, the last of splits. */
 static void init_table(const bench_sweep *sweep, const sj_column *columns, size_t num_columns, sj_table *table)
 {
   size_t left_out = sweep->options->num_heads.count > 1 ? 0 : 1;
-  sj_table_init(table, columns + left_out, num_columns - left_out);
+  sj_table_init(table, columns + left_out, num_columns - left_out - (has_splits(sweep) ? 0 : 1));
+}
+
+static void add_splits(const bench_sweep *sweep, const bench_kernel *kernel, bench_step step, sj_table *table)
+{
+  if (has_splits(sweep)) {
+    sj_table_add(table, "%u%s", bench_sweep_num_splits(sweep, kernel, step),
+                 kernel->num_splits == SJ_SPLITS_PICK ? " picked" : "");
+  }
 }
 
 static void add_step(const bench_sweep *sweep, bench_step step, sj_table *table)
@@ -45,7 +61,7 @@ static void print_best(const bench_sweep *sweep)
   static const sj_column columns[] = {
       {"heads", true},    {"tokens", true},    {"copy us", true},        {"copy TB/s", true},
       {"floor us", true}, {"floor CTA", true}, {"decode us", true},      {"group", true},
-      {"tile", true},     {"TB/s", true},      {"decode / floor", true},
+      {"tile", true},     {"TB/s", true},      {"decode / floor", true}, {"splits", true},
   };
   sj_table table;
   init_table(sweep, columns, sizeof columns / sizeof columns[0], &table);
@@ -67,6 +83,7 @@ static void print_best(const bench_sweep *sweep)
     sj_table_add(&table, "%u", best->config.kv_tile);
     sj_table_add(&table, "%.2f", rate(point->traffic, us));
     sj_table_add(&table, "%.3f", us / point->us_floor);
+    add_splits(sweep, best, point->step, &table);
   }
   sj_table_print(&table, stdout);
   sj_table_finish(&table);
@@ -75,7 +92,8 @@ static void print_best(const bench_sweep *sweep)
 static void print_every(const bench_sweep *sweep)
 {
   static const sj_column columns[] = {
-      {"heads", true}, {"tokens", true}, {"group", true}, {"tile", true}, {"decode us", true}, {"decode / floor", true},
+      {"heads", true},     {"tokens", true},         {"group", true},  {"tile", true},
+      {"decode us", true}, {"decode / floor", true}, {"splits", true},
   };
   sj_table table;
   init_table(sweep, columns, sizeof columns / sizeof columns[0], &table);
@@ -88,6 +106,7 @@ static void print_every(const bench_sweep *sweep)
         sj_table_add(&table, "%u", sweep->kernels[k].config.kv_tile);
         sj_table_add(&table, "%.2f", us);
         sj_table_add(&table, "%.3f", us / sweep->points[i].us_floor);
+        add_splits(sweep, &sweep->kernels[k], sweep->points[i].step, &table);
       }
     }
   }
@@ -182,19 +201,21 @@ static void put_name(const char *name, FILE *file)
   fputc('"', file);
 }
 
-static void put_csv_line(const bench_sweep *sweep, const bench_point *point, uint32_t kernel, FILE *file)
+static void put_csv_line(const bench_sweep *sweep, const bench_point *point, uint32_t index, FILE *file)
 {
   const bench_options *options = sweep->options;
-  const swa_jit_config *config = &sweep->kernels[kernel].config;
+  const bench_kernel *kernel = &sweep->kernels[index];
+  const swa_jit_config *config = &kernel->config;
   put_name(sweep->device->name, file);
   fprintf(file, ",%s,%d,%u,%u,%u,%u,%u,%u,%.3f,%.3f,%.3f", sweep->arch, sweep->device->num_sms, point->step.num_tokens,
           point->step.num_heads, config->head_dim, config->window_size, config->head_group, config->kv_tile,
-          point->us_ours[kernel], point->us_floor, point->us_copy);
-  fprintf(file, ",%s,%llu,%u,%u,%g,%u,%s,%llu,%llu,%d,%llu\n", options->kv_format,
+          point->us_ours[index], point->us_floor, point->us_copy);
+  fprintf(file, ",%s,%llu,%u,%u,%g,%u,%s,%llu,%llu,%d,%llu,%u,%d\n", options->kv_format,
           (unsigned long long)options->num_kv_heads, config->head_dim_v, config->sinks, options->soft_cap,
           config->extra_size, options->extra_format != NULL ? options->extra_format : "",
           (unsigned long long)options->block_size, (unsigned long long)options->extra_block_size, options->lse,
-          (unsigned long long)point->traffic);
+          (unsigned long long)point->traffic, bench_sweep_num_splits(sweep, kernel, point->step),
+          kernel->num_splits == SJ_SPLITS_PICK);
 }
 
 bool bench_print_csv(const bench_sweep *sweep, const char *path)
@@ -205,7 +226,7 @@ bool bench_print_csv(const bench_sweep *sweep, const char *path)
   }
   fprintf(file, "device,arch,num_sms,num_tokens,num_heads,head_dim,window_size,head_group,kv_tile,us_ours,us_floor,"
                 "us_copy,kv_format,num_kv_heads,head_dim_v,sinks,soft_cap,extra_size,extra_format,block_size,"
-                "extra_block_size,lse,bytes\n");
+                "extra_block_size,lse,bytes,num_splits,splits_picked\n");
   for (uint32_t i = 0; i < sweep->num_points; i++) {
     for (uint32_t k = 0; k < sweep->num_kernels; k++) {
       if (sweep->points[i].us_ours[k] > 0.0) {
@@ -228,10 +249,13 @@ static void put_point(sj_json *json, const bench_sweep *sweep, const bench_point
   sj_json_number(json, "floor_splits", point->floor.num_splits);
   sj_json_open(json, "kernels", '[');
   for (uint32_t k = 0; k < sweep->num_kernels; k++) {
+    const bench_kernel *kernel = &sweep->kernels[k];
     if (point->us_ours[k] > 0.0) {
       sj_json_open(json, NULL, '{');
-      sj_json_number(json, "head_group", sweep->kernels[k].config.head_group);
-      sj_json_number(json, "kv_tile", sweep->kernels[k].config.kv_tile);
+      sj_json_number(json, "head_group", kernel->config.head_group);
+      sj_json_number(json, "kv_tile", kernel->config.kv_tile);
+      sj_json_number(json, "num_splits", bench_sweep_num_splits(sweep, kernel, point->step));
+      sj_json_bool(json, "splits_picked", kernel->num_splits == SJ_SPLITS_PICK);
       sj_json_real(json, "us_ours", point->us_ours[k]);
       sj_json_real(json, "ratio", point->us_ours[k] / point->us_floor);
       sj_json_close(json, '}');

@@ -61,18 +61,22 @@ static void get_all(swa_jit_lib *lib, bench_sweep *sweep)
   }
 }
 
+/* Those that differ in num_splits alone are one of the library's, which it gets once. */
 static void list_kernels(uint32_t arch, bench_sweep *sweep)
 {
   const bench_options *options = sweep->options;
-  sweep->kernels = sj_memory_get((size_t)options->head_groups.count * options->kv_tiles.count, sizeof *sweep->kernels);
-  for (uint32_t group = 0; group < options->head_groups.count; group++) {
-    for (uint32_t tile = 0; tile < options->kv_tiles.count; tile++) {
-      swa_jit_config *config = &sweep->kernels[sweep->num_kernels++].config;
-      *config = options->config;
-      config->arch = arch;
-      config->head_group = options->head_groups.values[group];
-      config->kv_tile = options->kv_tiles.values[tile];
-    }
+  const bench_list *tiles = &options->kv_tiles;
+  const bench_list *splits = &options->num_splits;
+  sweep->num_kernels = options->head_groups.count * tiles->count * splits->count;
+  sweep->kernels = sj_memory_get(sweep->num_kernels, sizeof *sweep->kernels);
+  for (uint32_t i = 0; i < sweep->num_kernels; i++) {
+    bench_kernel *kernel = &sweep->kernels[i];
+    kernel->config = options->config;
+    kernel->config.arch = arch;
+    kernel->config.head_group = options->head_groups.values[i / splits->count / tiles->count];
+    kernel->config.kv_tile = tiles->values[i / splits->count % tiles->count];
+    kernel->num_splits = splits->values[i % splits->count];
+    kernel->config.splits = kernel->num_splits != 0;
   }
 }
 
@@ -99,6 +103,9 @@ void bench_sweep_finish(bench_sweep *sweep)
   for (uint32_t i = 0; i < sweep->num_points; i++) {
     free(sweep->points[i].us_ours);
   }
+  if (sweep->workspace != 0) {
+    sj_device_free(sweep->device, sweep->workspace);
+  }
   free(sweep->points);
   free(sweep->kernels);
   memset(sweep, 0, sizeof *sweep);
@@ -115,19 +122,42 @@ bool bench_sweep_serves(const bench_sweep *sweep, const bench_kernel *kernel, be
   return kernel->state == BENCH_HELD && !is_wide;
 }
 
-const bench_kernel *bench_sweep_best(const bench_sweep *sweep, const bench_point *point, uint32_t head_group,
-                                     double *us_out)
+static const bench_kernel *find_best(const bench_sweep *sweep, const bench_point *point, uint32_t head_group,
+                                     uint32_t most_splits, double *us_out)
 {
   const bench_kernel *best = NULL;
   for (uint32_t i = 0; i < sweep->num_kernels; i++) {
     const bench_kernel *kernel = &sweep->kernels[i];
     if (point->us_ours[i] > 0.0 && (head_group == 0 || kernel->config.head_group == head_group)
-        && (best == NULL || point->us_ours[i] < *us_out)) {
+        && kernel->num_splits <= most_splits && (best == NULL || point->us_ours[i] < *us_out)) {
       best = kernel;
       *us_out = point->us_ours[i];
     }
   }
   return best;
+}
+
+const bench_kernel *bench_sweep_best(const bench_sweep *sweep, const bench_point *point, uint32_t head_group,
+                                     double *us_out)
+{
+  return find_best(sweep, point, head_group, UINT32_MAX, us_out);
+}
+
+const bench_kernel *bench_sweep_best_unsplit(const bench_sweep *sweep, const bench_point *point)
+{
+  double us = 0.0;
+  return find_best(sweep, point, 0, 0, &us);
+}
+
+uint32_t bench_sweep_num_splits(const bench_sweep *sweep, const bench_kernel *kernel, bench_step step)
+{
+  uint32_t num_splits = 1; /* where there is nothing to pick: the launch then says why */
+  if (kernel->num_splits != SJ_SPLITS_PICK) {
+    return kernel->num_splits;
+  }
+  (void)swa_jit_pick_splits(&kernel->config, step.num_tokens, step.num_heads, (uint32_t)sweep->options->num_kv_heads,
+                            (uint32_t)sweep->device->num_sms, &num_splits);
+  return num_splits;
 }
 
 /* ---- launches ---- */
@@ -142,6 +172,9 @@ typedef struct launching {
   bench_step step;
   uint32_t num_sets;
   bool lse;
+  uint32_t num_splits;
+  sj_address workspace;
+  uint64_t workspace_bytes;
 } launching;
 
 static const void *pointer_to(sj_address address)
@@ -197,6 +230,9 @@ static bool launch_ours(void *data, unsigned launch_index, sj_stream stream, cha
   const launching *l = data;
   swa_jit_decode_args args;
   bench_sweep_args(l->tensors, l->step, launch_index % l->num_sets, l->lse, &args);
+  args.num_splits = l->num_splits;
+  args.workspace = (void *)(uintptr_t)l->workspace;
+  args.workspace_bytes = l->workspace_bytes;
   if (swa_jit_decode(l->kernel, &args, stream) != SWA_JIT_OK) {
     snprintf(message, message_size, "%s", swa_jit_message());
     return false;
@@ -274,6 +310,7 @@ static bool measure_point(bench_sweep *sweep, bench_point *point, launching *l, 
   }
   for (uint32_t i = 0; i < sweep->num_kernels; i++) {
     l->kernel = sweep->kernels[i].kernel;
+    l->num_splits = bench_sweep_num_splits(sweep, &sweep->kernels[i], l->step);
     if (bench_sweep_serves(sweep, &sweep->kernels[i], l->step)
         && !bench_timing_graph(timing, launch_ours, l, num_launches, &point->us_ours[i])) {
       return false;
@@ -296,10 +333,40 @@ static void list_points(const bench_tensors *tensors, bench_sweep *sweep)
   }
 }
 
+/* One workspace for whatever is measured, zeroed once. */
+static bool make_workspace(bench_sweep *sweep, bench_timing *timing)
+{
+  uint32_t num_kv_heads = (uint32_t)sweep->options->num_kv_heads;
+  for (uint32_t i = 0; i < sweep->num_points * sweep->num_kernels; i++) {
+    const bench_kernel *kernel = &sweep->kernels[i % sweep->num_kernels];
+    bench_step step = sweep->points[i / sweep->num_kernels].step;
+    uint64_t bytes = 0;
+    if (bench_sweep_serves(sweep, kernel, step)
+        && swa_jit_workspace_bytes(kernel->kernel, step.num_tokens, step.num_heads, num_kv_heads,
+                                   bench_sweep_num_splits(sweep, kernel, step), &bytes)
+               != SWA_JIT_OK) {
+      snprintf(timing->message, sizeof timing->message, "%s", swa_jit_message());
+      return false;
+    }
+    sweep->workspace_bytes = bytes > sweep->workspace_bytes ? bytes : sweep->workspace_bytes;
+  }
+  if (sweep->workspace_bytes != 0
+      && (!sj_device_alloc(sweep->device, sweep->workspace_bytes, &sweep->workspace)
+          || !sj_device_fill(sweep->device, sweep->workspace, 0, sweep->workspace_bytes))) {
+    snprintf(timing->message, sizeof timing->message, "a workspace of %llu bytes: %s: give fewer tokens or splits",
+             (unsigned long long)sweep->workspace_bytes, sweep->device->message);
+    return false;
+  }
+  return true;
+}
+
 bool bench_sweep_measure(bench_sweep *sweep, const bench_kernels *own, const bench_tensors *tensors,
                          bench_timing *timing)
 {
   list_points(tensors, sweep);
+  if (!make_workspace(sweep, timing)) {
+    return false;
+  }
   for (uint32_t i = 0; i < sweep->num_points; i++) {
     bench_point *point = &sweep->points[i];
     launching l = {.device = sweep->device,
@@ -307,7 +374,9 @@ bool bench_sweep_measure(bench_sweep *sweep, const bench_kernels *own, const ben
                    .own = own,
                    .step = point->step,
                    .num_sets = bench_tensors_num_sets(tensors, point->step),
-                   .lse = sweep->options->lse};
+                   .lse = sweep->options->lse,
+                   .workspace = sweep->workspace,
+                   .workspace_bytes = sweep->workspace_bytes};
     if (!measure_point(sweep, point, &l, timing)) {
       return false;
     }

@@ -13,6 +13,7 @@ typedef enum bench_state { BENCH_HELD, BENCH_REFUSED /* does not fit the archite
 
 typedef struct bench_kernel {
   swa_jit_config config;
+  uint32_t num_splits; /* of its launches; 0: it has no splits; SJ_SPLITS_PICK */
   const swa_jit_kernel *kernel;
   bench_state state;
   char message[600]; /* why it is not held */
@@ -35,6 +36,8 @@ typedef struct bench_sweep {
   uint32_t num_kernels;
   bench_point *points;
   uint32_t num_points;
+  sj_address workspace; /* of all launches in splits; 0: there are none */
+  uint64_t workspace_bytes;
 } bench_sweep;
 
 /* Gets every kernel, several at once. False when one failed or none is held; their messages say why. */
@@ -53,7 +56,13 @@ bool bench_sweep_serves(const bench_sweep *sweep, const bench_kernel *kernel, be
 const bench_kernel *bench_sweep_best(const bench_sweep *sweep, const bench_point *point, uint32_t head_group,
                                      double *us_out);
 
-/* Arguments of a decode of one set. */
+/* The same of the kernels without splits alone. */
+const bench_kernel *bench_sweep_best_unsplit(const bench_sweep *sweep, const bench_point *point);
+
+/* num_splits of a kernel's launch for a step: as given, or as picked. */
+uint32_t bench_sweep_num_splits(const bench_sweep *sweep, const bench_kernel *kernel, bench_step step);
+
+/* Arguments of a decode of one set, without splits. */
 void bench_sweep_args(const bench_tensors *tensors, bench_step step, uint32_t set, bool lse,
                       swa_jit_decode_args *args_out);
 

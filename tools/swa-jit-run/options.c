@@ -105,6 +105,10 @@ static const sj_cli_option option_table[] = {
          "sm_80, sm_89, sm_90a, sm_100a, sm_103a, sm_120a or native (default: native, or sm_100a without a device)"),
     NUMBER(head_group, "head-group", 1, 65535, "query heads per CTA: 8, 16, 32, 64 or 128 (default: swa_jit_pick's)"),
     NUMBER(kv_tile, "kv-tile", 1, 65535, "KV rows per pipeline stage: 16, 32, 64 or 128 (default: swa_jit_pick's)"),
+    TEXT(
+        num_splits_text, "num-splits", "N|pick",
+        "CTAs that share a token's positions, 1 to 256; pick: as swa_jit_pick_splits picks; 0: a kernel without splits "
+        "(default 0)"),
     SWITCH(no_lse, "no-lse", "a kernel that cannot write LSE"),
     SWITCH(dependent, "dependent", "launch with programmatic dependent launch"),
     HEADING("Results"),
@@ -139,6 +143,7 @@ static const char *const description[] = {
     "precision: for each head ||out - reference|| / ||reference|| is at most 3e-3, and LSE is within 1e-3. Then the "
     "step is launched again to be timed; its data is in the L2 cache by then, if it fits there. Bytes per second count "
     "queries, results, indices and the rows attended to, once a token.",
+    "Where a kernel has splits, its workspace is zeroed once, before the first launch.",
     "Without a device the kernel is compiled and stored all the same, and the tool prints \"no device: compiled for "
     "sm_100a and stored, launch skipped\".",
     "A pool is written as engines quantise: an e4m3 scale is the largest magnitude of its row or pool / 448, a "
@@ -152,6 +157,7 @@ static const char *const examples[] = {
     "swa-jit-run",
     "swa-jit-run --num-tokens 256 --head-group 64 --kv-tile 64 --json",
     "swa-jit-run --kv-format footer_584 --with-sinks --extra-size 512 --num-heads 64",
+    "swa-jit-run --kv-format footer_584 --with-sinks --extra-size 1024 --num-tokens 1 --num-splits pick",
     "swa-jit-run --kv-format bf16 --head-dim 64 --head-dim-v 64 --num-heads 64 --num-kv-heads 8 --with-sinks",
     "swa-jit-run --q q.npy --kv kv.npy --inv-scale s.npy --indices i.npy --lens n.npy --out out.npy --lse lse.npy",
     "swa-jit-run --write-pool kv.npy --kv-format footer_584 --from rows.npy --block-size 64",
@@ -337,6 +343,15 @@ static sj_cli_outcome check_results(const run_options *options)
   return SJ_CLI_RUN;
 }
 
+static sj_cli_outcome read_num_splits(run_options *options)
+{
+  const char *text = options->num_splits_text;
+  return text == NULL || sj_splits_read(text, &options->num_splits)
+             ? SJ_CLI_RUN
+             : sj_cli_refuse(&run_cli, "--num-splits is \"%s\": give a whole number from 0 to %d, or pick", text,
+                             SJ_SPLITS_MOST);
+}
+
 /* ---- all -------------------------------------------------------------------------------------------------- */
 
 static bool is_scale(size_t place)
@@ -360,6 +375,9 @@ static sj_cli_outcome settle(run_options *options, const bool *given)
                                                            : check_generated(given);
   if (outcome == SJ_CLI_RUN) {
     outcome = read_lse_form(options);
+  }
+  if (outcome == SJ_CLI_RUN) {
+    outcome = read_num_splits(options);
   }
   return outcome == SJ_CLI_RUN ? check_results(options) : outcome;
 }

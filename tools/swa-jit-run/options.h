@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "cli.h"
+#include "splits.h"
 
 enum run_input {
   RUN_Q,
@@ -36,6 +37,8 @@ typedef struct run_options {
   const char *arch;    /* NULL: the device's, or sm_100a without one */
   uint64_t head_group; /* 0: swa_jit_pick's */
   uint64_t kv_tile;    /* 0: swa_jit_pick's */
+  const char *num_splits_text;
+  uint32_t num_splits; /* 0: a kernel without splits; SJ_SPLITS_PICK */
   bool no_lse;         /* a kernel without LSE */
   double scale;        /* 0 when not has_scale */
   bool has_scale;      /* else 1 / sqrt(head_dim) */

@@ -78,6 +78,11 @@ static void print_kernel(const run_report *report)
   printf("         head_group %u, kv_tile %u: %u threads, %u registers, %u bytes of shared memory a CTA\n",
          report->problem->config.head_group, report->problem->config.kv_tile, info->num_threads, info->num_registers,
          info->shared_memory_bytes);
+  if (report->problem->config.splits != 0) {
+    printf("         num_splits %u%s: a workspace of %llu bytes\n", report->problem->num_splits,
+           report->options->num_splits == SJ_SPLITS_PICK ? ", picked" : "",
+           (unsigned long long)report->step->workspace_bytes);
+  }
   printf("origin   %s, in %.0f us, %.0f us of them the driver's load; again from memory in %.0f ns\n",
          origin_name(info), report->step->get_us, report->step->load_us, report->step->again_ns);
 }
@@ -105,7 +110,7 @@ static void print_faults(const run_step_result *step)
     print_unwritten(step->num_unwritten_lse, "LSE");
   }
   if (step->wrote_past_end) {
-    printf("fault    something was written past the end of the results\n");
+    printf("fault    something was written past the end of the results or the workspace\n");
   }
 }
 
@@ -144,6 +149,10 @@ static void print_json(const run_report *report)
   put_problem(&json, report);
   sj_json_number(&json, "head_group", report->problem->config.head_group);
   sj_json_number(&json, "kv_tile", report->problem->config.kv_tile);
+  if (report->problem->config.splits != 0) {
+    sj_json_number(&json, "num_splits", report->problem->num_splits);
+    sj_json_number(&json, "workspace_bytes", report->step->workspace_bytes);
+  }
   sj_json_text(&json, "kernel", info->file_name);
   sj_json_text(&json, "origin", origin_name(info));
   sj_json_real(&json, "get_us", report->step->get_us);

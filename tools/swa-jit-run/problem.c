@@ -95,11 +95,12 @@ static bool make_config(const run_options *options, swa_jit_config *config_out)
   *config_out = (swa_jit_config)SWA_JIT_CONFIG_INIT;
   int length = snprintf(text, sizeof text,
                         "head_dim=%llu head_dim_v=%llu window_size=%llu kv_format=%.64s index_type=%.64s "
-                        "lens_type=%.64s scale_type=%.64s lse=%d sinks=%d soft_cap=%d extra_size=%llu",
+                        "lens_type=%.64s scale_type=%.64s lse=%d sinks=%d soft_cap=%d splits=%d extra_size=%llu",
                         (unsigned long long)options->head_dim, (unsigned long long)options->head_dim_v,
                         (unsigned long long)options->window_size, options->kv_format, options->index_type,
                         options->lens_type, options->scale_type, options->no_lse ? 0 : 1, options->with_sinks ? 1 : 0,
-                        options->soft_cap > 0.0 ? 1 : 0, (unsigned long long)options->extra_size);
+                        options->soft_cap > 0.0 ? 1 : 0, options->num_splits != 0 ? 1 : 0,
+                        (unsigned long long)options->extra_size);
   if (options->extra_format != NULL) {
     snprintf(text + length, sizeof text - (size_t)length, " extra_format=%.64s", options->extra_format);
   }
@@ -316,6 +317,7 @@ void run_problem_args(const run_problem *problem, void *const *pointers, swa_jit
   args_out->soft_cap = problem->soft_cap;
   args_out->lse_form = problem->lse_form;
   args_out->flags = problem->flags;
+  args_out->num_splits = problem->num_splits;
   set_pointers(pointers != NULL ? pointers : host, args_out);
 }
 

@@ -30,6 +30,7 @@ typedef struct run_problem {
   swa_jit_config config; /* arch, head_group and kv_tile are set later */
   uint32_t num_tokens;
   uint32_t num_heads;
+  uint32_t num_splits; /* 0: a kernel without splits; set with head_group and kv_tile */
   run_pool pools[RUN_NUM_POOLS];
   float scale;
   float soft_cap;

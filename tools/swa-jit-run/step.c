@@ -20,6 +20,7 @@ typedef struct stage {
   const swa_jit_kernel *kernel;
   swa_jit_decode_args args; /* device pointers */
   sj_address addresses[RUN_NUM_TENSORS];
+  sj_address workspace; /* 0: a kernel without splits */
   sj_stream stream;
   sj_event begin, end;
 } stage;
@@ -43,6 +44,22 @@ static double now_us(void)
   return 1e6 * (double)time.tv_sec + 1e-3 * (double)time.tv_nsec;
 }
 
+static run_outcome complain_configuration(swa_jit_status status)
+{
+  complain_status(status);
+  return status == SWA_JIT_INVALID ? RUN_WRONG_USE : RUN_BAD;
+}
+
+/* After the rest of the configuration, which the choice follows. */
+static swa_jit_status set_num_splits(run_problem *problem, const run_options *options, uint32_t num_sms)
+{
+  problem->num_splits = options->num_splits;
+  return options->num_splits != SJ_SPLITS_PICK
+             ? SWA_JIT_OK
+             : swa_jit_pick_splits(&problem->config, problem->num_tokens, problem->num_heads,
+                                   problem->pools[RUN_POOL_K].num_kv_heads, num_sms, &problem->num_splits);
+}
+
 run_outcome run_step_configure(run_problem *problem, const run_options *options, uint32_t arch, uint32_t num_sms)
 {
   swa_jit_config *config = &problem->config;
@@ -52,17 +69,15 @@ run_outcome run_step_configure(run_problem *problem, const run_options *options,
   swa_jit_status status = swa_jit_pick(num_tokens < UINT32_MAX ? (uint32_t)num_tokens : UINT32_MAX,
                                        problem->num_heads / num_kv_heads, num_sms, config);
   if (status != SWA_JIT_OK) {
-    complain_status(status);
-    return status == SWA_JIT_INVALID ? RUN_WRONG_USE : RUN_BAD;
+    return complain_configuration(status);
   }
   config->head_group = options->head_group != 0 ? (uint32_t)options->head_group : config->head_group;
   config->kv_tile = options->kv_tile != 0 ? (uint32_t)options->kv_tile : config->kv_tile;
   status = swa_jit_config_check(config, NULL);
-  if (status != SWA_JIT_OK) {
-    complain_status(status);
-    return status == SWA_JIT_INVALID ? RUN_WRONG_USE : RUN_BAD;
+  if (status == SWA_JIT_OK) {
+    status = set_num_splits(problem, options, num_sms);
   }
-  return RUN_GOOD;
+  return status == SWA_JIT_OK ? RUN_GOOD : complain_configuration(status);
 }
 
 /* ---- device memory ---------------------------------------------------------------------------------------- */
@@ -93,21 +108,56 @@ static bool fill_device(stage *s)
   return true;
 }
 
-static bool read_results(stage *s, run_step_result *step)
+/* Zeroed, with a guard behind it; after the kernel and the arguments. */
+static bool make_workspace(stage *s, run_step_result *step)
+{
+  if (s->problem->config.splits == 0) {
+    return true;
+  }
+  uint64_t *bytes = &s->args.workspace_bytes;
+  swa_jit_status status = swa_jit_workspace_bytes(s->kernel, s->args.num_tokens, s->args.num_heads,
+                                                  s->args.num_kv_heads, s->args.num_splits, bytes);
+  if (status != SWA_JIT_OK) {
+    return complain_status(status);
+  }
+  if (!sj_device_alloc(s->device, *bytes + GUARD_BYTES, &s->workspace)
+      || !sj_device_fill(s->device, s->workspace, 0, *bytes)
+      || !sj_device_fill(s->device, s->workspace + *bytes, POISON, GUARD_BYTES)) {
+    return complain(s->device->message);
+  }
+  s->args.workspace = (void *)(uintptr_t)s->workspace;
+  step->workspace_bytes = *bytes;
+  return true;
+}
+
+static bool check_guard(stage *s, sj_address end, run_step_result *step)
 {
   uint8_t guard[GUARD_BYTES];
+  if (!sj_device_read(s->device, guard, end, sizeof guard)) {
+    return complain(s->device->message);
+  }
+  for (int byte = 0; byte < GUARD_BYTES; byte++) {
+    step->wrote_past_end = step->wrote_past_end || guard[byte] != POISON;
+  }
+  return true;
+}
+
+static bool read_results(stage *s, run_step_result *step)
+{
   for (int i = RUN_OUT; i < RUN_NUM_TENSORS; i++) {
     run_tensor tensor = s->problem->tensors[i];
     if (tensor.bytes == 0) {
       continue;
     }
-    if (!sj_device_read(s->device, tensor.data, s->addresses[i], tensor.bytes)
-        || !sj_device_read(s->device, guard, s->addresses[i] + tensor.bytes, sizeof guard)) {
+    if (!sj_device_read(s->device, tensor.data, s->addresses[i], tensor.bytes)) {
       return complain(s->device->message);
     }
-    for (int byte = 0; byte < GUARD_BYTES; byte++) {
-      step->wrote_past_end = step->wrote_past_end || guard[byte] != POISON;
+    if (!check_guard(s, s->addresses[i] + tensor.bytes, step)) {
+      return false;
     }
+  }
+  if (s->workspace != 0 && !check_guard(s, s->workspace + step->workspace_bytes, step)) {
+    return false;
   }
   const uint16_t *out = s->problem->tensors[RUN_OUT].data;
   for (size_t i = 0; i < s->problem->tensors[RUN_OUT].bytes / sizeof *out; i++) {
@@ -125,6 +175,7 @@ static void free_device(stage *s)
   for (int i = 0; i < RUN_NUM_TENSORS; i++) {
     sj_device_free(s->device, s->addresses[i]);
   }
+  sj_device_free(s->device, s->workspace);
   sj_event_destroy(s->device, s->begin);
   sj_event_destroy(s->device, s->end);
   sj_stream_destroy(s->device, s->stream);
@@ -225,8 +276,8 @@ bool run_step_launch(run_problem *problem, const run_options *options, swa_jit_l
 {
   stage s = {.problem = problem, .device = device};
   run_step_result step = {0};
-  bool done = get_kernel(&s, lib, &step) && create_handles(&s) && fill_device(&s) && launch_and_wait(&s)
-              && read_results(&s, &step) && time_launches(&s, options->repeat, &step);
+  bool done = get_kernel(&s, lib, &step) && create_handles(&s) && fill_device(&s) && make_workspace(&s, &step)
+              && launch_and_wait(&s) && read_results(&s, &step) && time_launches(&s, options->repeat, &step);
   free_device(&s);
   if (done) {
     *step_out = step;

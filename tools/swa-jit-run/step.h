@@ -15,11 +15,12 @@ typedef struct run_step_result {
   double device_us;           /* between events around one launch, median */
   uint64_t num_unwritten_out; /* elements that still held the poison after the first launch */
   uint64_t num_unwritten_lse;
-  bool wrote_past_end; /* of out or LSE */
+  bool wrote_past_end;      /* of out, LSE or the workspace */
+  uint64_t workspace_bytes; /* 0: a kernel without splits */
 } run_step_result;
 
-/* Sets arch (0: the device's), head_group and kv_tile of the problem's configuration from the options, or by
- * swa_jit_pick. Prints what is wrong. */
+/* Sets arch (0: the device's), head_group and kv_tile of the problem's configuration and its num_splits from the
+ * options, or by swa_jit_pick and swa_jit_pick_splits. Prints what is wrong. */
 run_outcome run_step_configure(run_problem *problem, const run_options *options, uint32_t arch, uint32_t num_sms);
 
 /* Runs and times the step; the results of the first launch are in problem->tensors. False with the reason
