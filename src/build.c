@@ -10,6 +10,7 @@
 #include "render.h"
 #include "store_lock.h"
 #include "text.h"
+#include "warm_command.h"
 
 enum { REASON_SIZE = 512 };
 
@@ -130,7 +131,7 @@ static swa_jit_status find_stored(swa_jit_lib *lib, struct swa_jit_kernel *kerne
 {
   char reason[REASON_SIZE] = "there is no store";
   *found_out = false;
-  if (lib->store.dir_fd >= 0) {
+  if (sj_store_is_there(&lib->store)) {
     swa_jit_status status =
         sj_store_find(&lib->store, &kernel->key, version, found_out, &kernel->entry, reason, sizeof reason);
     if (status != SWA_JIT_OK) {
@@ -180,7 +181,7 @@ static const char *find_reason(const struct swa_jit_kernel *kernel)
   return kernel->miss_reason != NULL ? kernel->miss_reason : "its PTX is asked for, which no store keeps";
 }
 
-static swa_jit_status check_allowed(const swa_jit_lib *lib, const struct swa_jit_kernel *kernel)
+static swa_jit_status check_allowed(const swa_jit_lib *lib, const struct swa_jit_kernel *kernel, const char *remedy)
 {
   if (kernel->failed_status != SWA_JIT_OK) {
     return sj_fail(kernel->failed_status, "%s\n(remembered: a library object compiles a key that failed only once)",
@@ -188,11 +189,8 @@ static swa_jit_status check_allowed(const swa_jit_lib *lib, const struct swa_jit
   }
   if (sj_lib_has_flag(lib, SWA_JIT_FLAG_NO_COMPILE)) {
     return sj_fail(SWA_JIT_NO_COMPILER,
-                   "compiling is switched off (SWA_JIT_FLAG_NO_COMPILE or SWA_JIT_NO_COMPILE), and %s (store: %s) "
-                   "needs it: %s. %s",
-                   kernel->key.file_name, lib->store.dir_fd >= 0 ? lib->store.path : "none", find_reason(kernel),
-                   kernel->miss_reason != NULL ? "Make the entry with swa-jit-warm, or allow compiling"
-                                               : "Allow compiling");
+                   "compiling is switched off (SWA_JIT_FLAG_NO_COMPILE or SWA_JIT_NO_COMPILE), and %s needs it: %s. %s",
+                   kernel->key.file_name, find_reason(kernel), remedy);
   }
   return SWA_JIT_OK;
 }
@@ -200,12 +198,16 @@ static swa_jit_status check_allowed(const swa_jit_lib *lib, const struct swa_jit
 /* libnvrtc for what the store does not give: the reader needs both halves of the trouble. */
 static swa_jit_status open_compiler(swa_jit_lib *lib, const struct swa_jit_kernel *kernel, const sj_nvrtc_api **api_out)
 {
-  swa_jit_status status = check_allowed(lib, kernel);
+  char remedy[SJ_WARM_COMMAND_SIZE] = "Allow compiling";
+  if (kernel->miss_reason != NULL) {
+    sj_warm_command_make(&kernel->config, lib->store.dir_fd >= 0 ? lib->store.path : NULL, remedy, sizeof remedy);
+  }
+  swa_jit_status status = check_allowed(lib, kernel, remedy);
   if (status == SWA_JIT_OK) {
     status = sj_lib_open_nvrtc(lib, kernel->arch->min_nvrtc, api_out);
     if (status == SWA_JIT_NO_COMPILER || status == SWA_JIT_UNSUPPORTED) {
-      status = sj_fail(status, "%s must be compiled (%s), and there is no compiler: %s", kernel->key.file_name,
-                       find_reason(kernel), sj_message());
+      status = sj_fail(status, "%s must be compiled (%s), and there is no compiler here. %s. %s", kernel->key.file_name,
+                       find_reason(kernel), remedy, sj_message());
     }
   }
   return status;
@@ -543,7 +545,7 @@ swa_jit_status sj_build_is_stored(swa_jit_lib *lib, const swa_jit_config *config
   if (status != SWA_JIT_OK) {
     return status;
   }
-  *held_out = lib->store.dir_fd >= 0 && sj_store_has(&lib->store, &kernel->key, version);
+  *held_out = sj_store_has(&lib->store, &kernel->key, version);
   *kernel_out = kernel;
   return sj_message_restore(status, &kept);
 }

@@ -183,7 +183,7 @@ swa_jit_status sj_inventory_add(swa_jit_lib *lib, const char *name, const void *
   if (status != SWA_JIT_OK) {
     return status;
   }
-  const bool is_held = sj_store_has(&lib->store, &key, 0);
+  const bool is_held = sj_store_has_own(&lib->store, &key, 0);
   if (!is_held) {
     status = sj_store_publish(&lib->store, &key, &view);
   }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Configuration + rendered source + compile options -> key text, digest and file name; and why two keys differ. Pure.
- * docs/cubin-store.md holds the format. */
+ * docs/cache.md holds the format. */
 #ifndef SJ_KEY_H
 #define SJ_KEY_H
 

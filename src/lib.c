@@ -8,21 +8,32 @@ bool sj_lib_has_flag(const swa_jit_lib *lib, uint32_t flag)
   return (lib->options.flags & flag) != 0;
 }
 
-static swa_jit_status open_store(swa_jit_lib *lib)
+/* The folder that is written. */
+static swa_jit_status open_cache_dir(swa_jit_lib *lib)
 {
   const sj_options *options = &lib->options;
   if (options->cache_dir == NULL || sj_lib_has_flag(lib, SWA_JIT_FLAG_NO_STORE)) {
     return SWA_JIT_OK;
   }
-  swa_jit_status status = sj_store_open(options->cache_dir, sj_lib_has_flag(lib, SWA_JIT_FLAG_READ_ONLY), lib->os,
-                                        &options->log, &lib->stats, &lib->store);
+  swa_jit_status status =
+      sj_store_open(options->cache_dir, options->flags, lib->os, &options->log, &lib->stats, &lib->store);
   if (status != SWA_JIT_STORE_ERROR || options->cache_dir_from_call) {
     return status;
   }
   sj_log_line(&options->log, SWA_JIT_LOG_WARN, "no store, kernels are kept in memory only: %s", sj_message());
-  lib->store.dir_fd = -1;
   lib->store_status = status;
   return SWA_JIT_OK;
+}
+
+static swa_jit_status open_store(swa_jit_lib *lib)
+{
+  const sj_options *options = &lib->options;
+  lib->store = (sj_store){.os = lib->os, .log = &options->log, .stats = &lib->stats, .dir_fd = -1};
+  swa_jit_status status = open_cache_dir(lib);
+  if (status == SWA_JIT_OK && options->cache_path != NULL) {
+    status = sj_store_add_layers(&lib->store, options->cache_path, options->flags, options->cache_path_from_call);
+  }
+  return status;
 }
 
 swa_jit_status sj_lib_check_store(swa_jit_lib *lib)
@@ -40,8 +51,8 @@ swa_jit_status sj_lib_check_store(swa_jit_lib *lib)
   }
   /* It was a warning when the library was opened; tried once more, for the reason. */
   sj_store store;
-  swa_jit_status status = sj_store_open(options->cache_dir, sj_lib_has_flag(lib, SWA_JIT_FLAG_READ_ONLY), lib->os,
-                                        &options->log, &lib->stats, &store);
+  swa_jit_status status =
+      sj_store_open(options->cache_dir, options->flags, lib->os, &options->log, &lib->stats, &store);
   if (status != SWA_JIT_OK) {
     return status;
   }
@@ -95,9 +106,7 @@ void sj_lib_close(swa_jit_lib *lib)
     free(lib->nvrtc);
     lib->nvrtc = next;
   }
-  if (lib->store.dir_fd >= 0) {
-    sj_store_close(&lib->store);
-  }
+  sj_store_close(&lib->store);
   sj_options_finish(&lib->options);
   pthread_mutex_destroy(&lib->vendor_mutex);
   free(lib);

@@ -9,7 +9,8 @@
 #include "text.h"
 
 enum {
-  KNOWN_FLAGS = SWA_JIT_FLAG_NO_COMPILE | SWA_JIT_FLAG_READ_ONLY | SWA_JIT_FLAG_SAME_COMPILER | SWA_JIT_FLAG_NO_STORE,
+  KNOWN_FLAGS = SWA_JIT_FLAG_NO_COMPILE | SWA_JIT_FLAG_READ_ONLY | SWA_JIT_FLAG_SAME_COMPILER | SWA_JIT_FLAG_NO_STORE
+                | SWA_JIT_FLAG_FOREIGN_OWNER | SWA_JIT_FLAG_GROUP_SHARED | SWA_JIT_FLAG_ALL_READ,
   DEFAULT_LOCK_WAIT_MS = 60000,
   FIRST_SIZE = offsetof(swa_jit_options, record_path) + sizeof(char *)
 };
@@ -21,17 +22,38 @@ static const char *read_variable(const char *name)
   return value != NULL && *value != '\0' ? value : NULL;
 }
 
-/* A switch: 1 is on, 0 is off; anything else was meant to restrict something and counts as on. */
-static bool read_switch(const char *name, const sj_log *log)
+/* A switch: 1 is on, 0 is off. Anything else is taken for what does less harm: a restriction as on, a permission as
+ * off. */
+static bool read_switch(const char *name, bool if_unclear, const sj_log *log)
 {
   const char *value = read_variable(name);
   if (value == NULL || strcmp(value, "0") == 0) {
     return false;
   }
-  if (strcmp(value, "1") != 0) {
-    sj_log_line(log, SWA_JIT_LOG_WARN, "%s is \"%s\": use 1 or 0; taken as 1", name, value);
+  if (strcmp(value, "1") == 0) {
+    return true;
   }
-  return true;
+  sj_log_line(log, SWA_JIT_LOG_WARN, "%s is \"%s\": use 1 or 0; taken as %d", name, value, if_unclear);
+  return if_unclear;
+}
+
+static uint32_t read_switches(const sj_log *log)
+{
+  static const struct {
+    const char *name;
+    uint32_t flag;
+    bool if_unclear;
+  } switches[] = {
+      {"SWA_JIT_NO_COMPILE", SWA_JIT_FLAG_NO_COMPILE, true},
+      {"SWA_JIT_READ_ONLY", SWA_JIT_FLAG_READ_ONLY, true},
+      {"SWA_JIT_FOREIGN_OWNER", SWA_JIT_FLAG_FOREIGN_OWNER, false},
+      {"SWA_JIT_GROUP_SHARED", SWA_JIT_FLAG_GROUP_SHARED, false},
+  };
+  uint32_t flags = 0;
+  for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) {
+    flags |= read_switch(switches[i].name, switches[i].if_unclear, log) ? switches[i].flag : 0;
+  }
+  return flags;
 }
 
 /* *copy_out: a copy of value, NULL for NULL. */
@@ -85,9 +107,22 @@ static swa_jit_status choose_cache_dir(const swa_jit_options *given, sj_options 
   return status;
 }
 
+/* "" in the call is an answer here: no such folders, whatever the environment says. */
+static swa_jit_status choose_cache_path(const swa_jit_options *given, sj_options *options)
+{
+  options->cache_path_from_call = given->cache_path != NULL;
+  if ((options->flags & SWA_JIT_FLAG_NO_STORE) != 0 || (given->cache_path != NULL && given->cache_path[0] == '\0')) {
+    return SWA_JIT_OK;
+  }
+  return choose(given->cache_path, "cache_path", "SWA_JIT_CACHE_PATH", &options->cache_path);
+}
+
 static swa_jit_status choose_paths(const swa_jit_options *given, sj_options *options)
 {
   swa_jit_status status = choose_cache_dir(given, options);
+  if (status == SWA_JIT_OK) {
+    status = choose_cache_path(given, options);
+  }
   if (status == SWA_JIT_OK) {
     status = choose(given->nvrtc_path, "nvrtc_path", "SWA_JIT_NVRTC", &options->nvrtc_path);
   }
@@ -141,12 +176,7 @@ swa_jit_status sj_options_make(const swa_jit_options *given, sj_options *options
   options.log.data = full.log_data;
   options.log.level = full.log_level == SWA_JIT_LOG_DEFAULT ? (uint32_t)SWA_JIT_LOG_INFO : full.log_level;
   options.lock_wait_ms = full.lock_wait_ms == 0 ? (uint32_t)DEFAULT_LOCK_WAIT_MS : full.lock_wait_ms;
-  if (read_switch("SWA_JIT_NO_COMPILE", &options.log)) {
-    options.flags |= SWA_JIT_FLAG_NO_COMPILE;
-  }
-  if (read_switch("SWA_JIT_READ_ONLY", &options.log)) {
-    options.flags |= SWA_JIT_FLAG_READ_ONLY;
-  }
+  options.flags |= read_switches(&options.log);
   status = choose_paths(&full, &options);
   if (status != SWA_JIT_OK) {
     sj_options_finish(&options);
@@ -159,6 +189,7 @@ swa_jit_status sj_options_make(const swa_jit_options *given, sj_options *options
 void sj_options_finish(sj_options *options)
 {
   free(options->cache_dir);
+  free(options->cache_path);
   free(options->nvrtc_path);
   free(options->cuda_path);
   free(options->dump_dir);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <time.h>
 
 typedef struct sj_os {
   int (*openat)(int dir_fd, const char *name, int flags, mode_t mode);
@@ -16,6 +17,10 @@ typedef struct sj_os {
   ssize_t (*pread)(int fd, void *bytes, size_t count, off_t offset);
   ssize_t (*write)(int fd, const void *bytes, size_t count);
   int (*fsync)(int fd);
+  int (*fchmod)(int fd, mode_t mode);
+  int (*futimens)(int fd, const struct timespec times[2]);
+  int (*dup3)(int fd, int new_fd, int flags);
+  int (*clock_gettime)(clockid_t clock, struct timespec *time);
   int (*fstat)(int fd, struct stat *status);
   int (*fstatat)(int dir_fd, const char *name, struct stat *status, int flags);
   int (*mkdirat)(int dir_fd, const char *name, mode_t mode);

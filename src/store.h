@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cubin store: one folder of entries (cubin_file.h) named by their keys (key.h). The folder is held by descriptor;
- * no path is used after open. Readers never lock. Writers publish by rename. What fails verification is renamed to
- * "<name>.bad-<random>" and rebuilt. Concurrency and failure: docs/cubin-store.md.
+ * The cubin store: folders of entries (cubin_file.h) named by their keys (key.h). One is written, any number are
+ * read-only layers behind it. Folders are held by descriptor. Writers publish by rename. What fails verification is
+ * renamed to "<name>.bad-<random>", or passed over in a layer, and rebuilt. Concurrency and failure: docs/cache.md.
  */
 #ifndef SJ_STORE_H
 #define SJ_STORE_H
@@ -14,22 +14,37 @@
 #include "log.h"
 #include "os.h"
 #include "stats.h"
+#include "store_trust.h"
+
+enum { SJ_STORE_TOLD_WORDS = 16 };
 
 typedef struct sj_store {
   const sj_os *os;
   const sj_log *log;
   sj_stats *stats;
-  int dir_fd; /* -1: no store, memory only */
+  int dir_fd; /* -1: no folder to write to */
   bool read_only;
-  char *path; /* for messages */
+  char *path;          /* as it was named, for messages */
+  char *absolute_path; /* where the folder is made again */
+  sj_trust trust;
+  struct sj_store *layers; /* searched after dir_fd, in this order; each read-only, with none of its own */
+  unsigned num_layers;
+  _Atomic uint64_t told[SJ_STORE_TOLD_WORDS]; /* a bit for each name that was warned of */
 } sj_store;
 
-/* path: absolute or relative folder, created (0700, parents too) unless read_only. STORE_ERROR: it is a file, a
- * symbolic link, not creatable, or writable by another unprivileged user (owner not us or root, or group/other write
- * bits). */
-swa_jit_status sj_store_open(const char *path, bool read_only, const sj_os *os, const sj_log *log, sj_stats *stats,
+/* path: absolute or relative folder, created (parents too) unless flags have READ_ONLY. flags: of SWA_JIT_FLAG_...,
+ * those that are about the store. STORE_ERROR: it is a file, a symbolic link, not creatable, or not trusted
+ * (store_trust.h). */
+swa_jit_status sj_store_open(const char *path, uint32_t flags, const sj_os *os, const sj_log *log, sj_stats *stats,
                              sj_store *store_out);
 void sj_store_close(sj_store *store);
+
+/* Opens the folders of paths, parted by colons, as layers of store, whose own folder may be missing (dir_fd -1; os, log
+ * and stats set). A folder that cannot be used is STORE_ERROR when must_open, else a warning. */
+swa_jit_status sj_store_add_layers(sj_store *store, const char *paths, uint32_t flags, bool must_open);
+
+/* Whether there is any folder to look in. */
+bool sj_store_is_there(const sj_store *store);
 
 typedef struct sj_entry {
   void *bytes; /* malloc'd whole file */
@@ -51,9 +66,12 @@ void sj_store_set_aside(sj_store *store, const sj_key *key, const char *reason);
 /* Whether a valid entry is there; counts nothing and sets nothing aside. */
 bool sj_store_has(sj_store *store, const sj_key *key, uint32_t nvrtc_version);
 
+/* The same of the folder that is written alone. */
+bool sj_store_has_own(sj_store *store, const sj_key *key, uint32_t nvrtc_version);
+
 /* Writes the entry: temporary file, fsync, rename, fsync of the folder. STORE_ERROR with the reason (ENOSPC, EROFS,
  * EACCES, ...); the temporary file is gone then. What sj_cubin_file_encode refuses is INVALID. OK, and nothing done,
- * when there is no store or it is read-only. Also removes what crashed writers left (docs/cubin-store.md,
+ * when there is no store or it is read-only. Also removes what crashed writers left (docs/cache.md,
  * "Leftovers"). */
 swa_jit_status sj_store_publish(sj_store *store, const sj_key *key, const sj_cubin_view *view);
 

@@ -9,6 +9,7 @@
 enum { MAX_NAMES = 4096, NUM_CANDIDATES = 8, MAX_KEY_READ = 8192 };
 
 typedef struct candidate {
+  sj_store *store;     /* its folder */
   unsigned num_shared; /* words of the wanted name that this one has too */
   char name[SJ_FILE_NAME_SIZE];
 } candidate;
@@ -48,7 +49,7 @@ static bool ends_with(const char *name, const char *end)
   return length >= strlen(end) && strcmp(name + length - strlen(end), end) == 0;
 }
 
-static void consider(neighbours *found, const char *wanted, const char *name)
+static void consider(neighbours *found, sj_store *store, const char *wanted, const char *name)
 {
   unsigned num_shared = count_shared_words(wanted, name);
   unsigned at = found->num_candidates;
@@ -62,11 +63,13 @@ static void consider(neighbours *found, const char *wanted, const char *name)
     found->num_candidates++;
   }
   memmove(&found->candidates[at + 1], &found->candidates[at], (found->num_candidates - 1 - at) * sizeof(candidate));
+  found->candidates[at].store = store;
   found->candidates[at].num_shared = num_shared;
   snprintf(found->candidates[at].name, sizeof found->candidates[at].name, "%s", name);
 }
 
-static bool list_neighbours(sj_store *store, const char *wanted, neighbours *found_out)
+/* Adds those of one folder; false, with errno, when it cannot be listed. */
+static bool list_neighbours(sj_store *store, const char *wanted, neighbours *found_inout)
 {
   DIR *listing = sj_store_list(store);
   if (listing == NULL) {
@@ -78,8 +81,8 @@ static bool list_neighbours(sj_store *store, const char *wanted, neighbours *fou
     bool is_entry = strncmp(file->d_name, wanted, kernel_length) == 0 && ends_with(file->d_name, ".cubin")
                     && strlen(file->d_name) < SJ_FILE_NAME_SIZE && strcmp(file->d_name, wanted) != 0;
     if (is_entry) {
-      found_out->num_entries++;
-      consider(found_out, wanted, file->d_name);
+      found_inout->num_entries++;
+      consider(found_inout, store, wanted, file->d_name);
     }
   }
   closedir(listing);
@@ -110,16 +113,18 @@ static bool read_key_text(sj_store *store, const char *name, char key_text_out[M
 void sj_store_explain_miss(sj_store *store, const sj_key *key, char *reason, size_t reason_size)
 {
   neighbours found = {0};
-  if (!list_neighbours(store, key->file_name, &found)) {
-    snprintf(reason, reason_size, "no entry has this key; the store cannot be listed: %s", strerror(errno));
-    return;
+  for (unsigned i = store->dir_fd >= 0 ? 0 : 1; i <= store->num_layers; i++) {
+    if (!list_neighbours(i == 0 ? store : &store->layers[i - 1], key->file_name, &found)) {
+      snprintf(reason, reason_size, "no entry has this key; the store cannot be listed: %s", strerror(errno));
+      return;
+    }
   }
   unsigned least = UINT_MAX;
   char nearest[SJ_REASON_SIZE] = "";
   for (unsigned i = 0; i < found.num_candidates; i++) {
     char key_text[MAX_KEY_READ], difference[SJ_REASON_SIZE];
     size_t key_bytes = 0;
-    if (!read_key_text(store, found.candidates[i].name, key_text, &key_bytes)) {
+    if (!read_key_text(found.candidates[i].store, found.candidates[i].name, key_text, &key_bytes)) {
       continue;
     }
     unsigned count = sj_key_difference(key->text, key_text, key_bytes, difference, sizeof difference);

@@ -100,10 +100,11 @@ static const char *write_temporary(sj_store *store, const void *bytes, size_t co
   if (!sj_store_make_random_hex(os, SJ_TEMPORARY_DIGITS, temporary + strlen(SJ_TEMPORARY_PREFIX))) {
     return "name";
   }
-  int fd = sj_os_open(os, store->dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644);
+  int fd = sj_os_open(os, store->dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
   if (fd < 0) {
     return "create";
   }
+  os->fchmod(fd, sj_trust_entry_mode(&store->trust)); /* a file system without modes has its own */
   const char *step = fill_file(os, fd, bytes, count);
   if (step != NULL) {
     remove_temporary(store, temporary);

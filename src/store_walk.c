@@ -104,12 +104,6 @@ static swa_jit_status list_names(sj_store *store, name_list *list_out)
 
 /* ---- One file -------------------------------------------------------------------------------------------- */
 
-static sj_verdict judge(sj_reading *reading, sj_verdict verdict, const char *reason)
-{
-  snprintf(reading->reason, sizeof reading->reason, "%s", reason);
-  return verdict;
-}
-
 /* The last of the file's bytes, at most limit of them. */
 static sj_verdict read_end(sj_store *store, int fd, size_t limit, void **end_out, size_t *count_out,
                            sj_reading *reading)
@@ -126,8 +120,8 @@ static sj_verdict read_end(sj_store *store, int fd, size_t limit, void **end_out
     *count_out = count;
     return SJ_VERDICT_USABLE;
   }
-  sj_verdict verdict = done < 0 ? judge(reading, SJ_VERDICT_UNREADABLE, strerror(errno))
-                                : judge(reading, SJ_VERDICT_BAD, "it became shorter while it was read");
+  sj_verdict verdict = done < 0 ? sj_store_judge(reading, SJ_VERDICT_UNREADABLE, strerror(errno))
+                                : sj_store_judge(reading, SJ_VERDICT_BAD, "it became shorter while it was read");
   free(end);
   return verdict;
 }
@@ -137,11 +131,12 @@ static sj_verdict decode(const void *bytes, size_t count, bool verify, sj_store_
   const uint64_t file_bytes = (uint64_t)reading->status.st_size;
   if (verify) {
     if (sj_cubin_file_decode(bytes, count, &file->view) != SWA_JIT_OK) {
-      return judge(reading, SJ_VERDICT_BAD, sj_message());
+      return sj_store_judge(reading, SJ_VERDICT_BAD, sj_message());
     }
     file->bytes = bytes;
   } else if (!sj_cubin_file_read_end(bytes, count, file_bytes, &file->view)) {
-    return judge(reading, SJ_VERDICT_BAD, "it does not end with the footer of an entry of this library's format");
+    return sj_store_judge(reading, SJ_VERDICT_BAD,
+                          "it does not end with the footer of an entry of this library's format");
   }
   file->has_view = true;
   return SJ_VERDICT_USABLE;
@@ -180,7 +175,7 @@ static sj_verdict read_entry(sj_store *store, bool verify, sj_store_file *file, 
   store->os->close(fd);
   if (verdict == SJ_VERDICT_USABLE && file->state == SWA_JIT_ENTRY_USABLE
       && !sj_key_fits_file_name(file->view.key_text, file->view.key_bytes, file->name)) {
-    return judge(reading, SJ_VERDICT_BAD, "it holds another key than its name says");
+    return sj_store_judge(reading, SJ_VERDICT_BAD, "it holds another key than its name says");
   }
   return verdict;
 }
@@ -197,7 +192,7 @@ static sj_verdict look(sj_store *store, uint32_t flags, sj_store_file *file, voi
   }
   if (!reading->was_opened
       && store->os->fstatat(store->dir_fd, file->name, &reading->status, AT_SYMLINK_NOFOLLOW) != 0) {
-    return errno == ENOENT ? SJ_VERDICT_ABSENT : judge(reading, SJ_VERDICT_UNREADABLE, strerror(errno));
+    return errno == ENOENT ? SJ_VERDICT_ABSENT : sj_store_judge(reading, SJ_VERDICT_UNREADABLE, strerror(errno));
   }
   reading->reason[0] = '\0';
   return SJ_VERDICT_USABLE;

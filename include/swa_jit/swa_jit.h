@@ -95,10 +95,15 @@ typedef void (*swa_jit_log_fn)(void *log_data, uint32_t level, const char *line)
  * configuration's architecture is passed over, so that two architectures may be compiled by two versions.
  */
 enum {
-  SWA_JIT_FLAG_NO_COMPILE = 1u,    /* never compile: what is not stored is SWA_JIT_NO_COMPILER. SWA_JIT_NO_COMPILE=1 */
-  SWA_JIT_FLAG_READ_ONLY = 2u,     /* never write to the store. SWA_JIT_READ_ONLY=1 */
-  SWA_JIT_FLAG_SAME_COMPILER = 4u, /* a stored entry counts only if the version of the NVRTC found here made it */
-  SWA_JIT_FLAG_NO_STORE = 8u       /* no disk: memory only */
+  SWA_JIT_FLAG_NO_COMPILE = 1u,     /* never compile: what is not stored is SWA_JIT_NO_COMPILER. SWA_JIT_NO_COMPILE=1 */
+  SWA_JIT_FLAG_READ_ONLY = 2u,      /* never write to the store. SWA_JIT_READ_ONLY=1 */
+  SWA_JIT_FLAG_SAME_COMPILER = 4u,  /* a stored entry counts only if the version of the NVRTC found here made it */
+  SWA_JIT_FLAG_NO_STORE = 8u,       /* no disk: memory only */
+  SWA_JIT_FLAG_FOREIGN_OWNER = 16u, /* a store's folder may belong to another user than this process's and root, who is
+                                       then trusted with code that it runs. SWA_JIT_FOREIGN_OWNER=1 */
+  SWA_JIT_FLAG_GROUP_SHARED = 32u,  /* the folder's Unix group, which this process is in, may write to the store; what
+                                       is made has modes 2770 and 0664. SWA_JIT_GROUP_SHARED=1 */
+  SWA_JIT_FLAG_ALL_READ = 64u       /* folders that are made can be read by every user (0755): for a layer */
 };
 
 typedef struct swa_jit_options {
@@ -113,11 +118,13 @@ typedef struct swa_jit_options {
   const char *cuda_path;   /* libcuda to open, and no other. SWA_JIT_CUDA, else a search */
   const char *dump_dir;    /* existing folder for each compile's source, PTX, cubin and log. SWA_JIT_DUMP_DIR */
   const char *record_path; /* file to which each new configuration asked for is appended. SWA_JIT_RECORD */
+  const char *cache_path;  /* the store's read-only folders, parted by colons, searched in this order after cache_dir;
+                              "" for none. SWA_JIT_CACHE_PATH */
 } swa_jit_options;
 
 #define SWA_JIT_OPTIONS_INIT                                                                                           \
   {                                                                                                                    \
-    sizeof(swa_jit_options), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL                                         \
+    sizeof(swa_jit_options), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL                                   \
   }
 
 /* Fills *options with the defaults above; size is the caller's sizeof, so that a library of a later release writes
@@ -534,11 +541,13 @@ typedef struct swa_jit_stats {
   uint64_t compile_ns; /* wall time of all compiles */
   uint64_t loads;      /* cubins loaded by the driver */
   uint64_t load_ns;
+  uint64_t layer_hits;  /* of store_hits, those in a read-only folder */
+  uint64_t layer_skips; /* entries of read-only folders that could not be used and were passed over */
 } swa_jit_stats;
 
 #define SWA_JIT_STATS_INIT                                                                                             \
   {                                                                                                                    \
-    sizeof(swa_jit_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                 \
+    sizeof(swa_jit_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                           \
   }
 
 /* A snapshot of the counters of a library object; each counter is exact, the set need not be of one instant.

@@ -10,9 +10,19 @@
 
 void build_fixture_clear_environment(void)
 {
-  static const char *const names[] = {"SWA_JIT_CACHE_DIR", "SWA_JIT_NVRTC",  "SWA_JIT_CUDA", "SWA_JIT_DUMP_DIR",
-                                      "SWA_JIT_RECORD",    "XDG_CACHE_HOME", "HOME",         "SWA_JIT_NO_COMPILE",
-                                      "SWA_JIT_READ_ONLY", "VIRTUAL_ENV"};
+  static const char *const names[] = {"SWA_JIT_CACHE_DIR",
+                                      "SWA_JIT_NVRTC",
+                                      "SWA_JIT_CUDA",
+                                      "SWA_JIT_DUMP_DIR",
+                                      "SWA_JIT_RECORD",
+                                      "XDG_CACHE_HOME",
+                                      "HOME",
+                                      "SWA_JIT_NO_COMPILE",
+                                      "SWA_JIT_READ_ONLY",
+                                      "VIRTUAL_ENV",
+                                      "SWA_JIT_CACHE_PATH",
+                                      "SWA_JIT_FOREIGN_OWNER",
+                                      "SWA_JIT_GROUP_SHARED"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     unsetenv(names[i]);
   }

@@ -9,6 +9,7 @@
 static failing_os_plan current;
 static _Atomic unsigned counts[FAILING_OS_NUM_CALLS];
 static _Atomic bool has_failed;
+static _Atomic unsigned failed_call;
 
 /* Counts the call; true, with errno set, when it has to fail. */
 static bool fails(failing_os_call call)
@@ -26,6 +27,7 @@ static bool fails(failing_os_call call)
     kill(getpid(), SIGKILL);
   }
   atomic_store(&has_failed, true);
+  atomic_store(&failed_call, (unsigned)call);
   errno = current.error;
   return true;
 }
@@ -65,6 +67,26 @@ static ssize_t failing_write(int fd, const void *bytes, size_t count)
 static int failing_fsync(int fd)
 {
   return fails(FAILING_OS_FSYNC) ? -1 : sj_os_system()->fsync(fd);
+}
+
+static int failing_fchmod(int fd, mode_t mode)
+{
+  return fails(FAILING_OS_FCHMOD) ? -1 : sj_os_system()->fchmod(fd, mode);
+}
+
+static int failing_futimens(int fd, const struct timespec times[2])
+{
+  return fails(FAILING_OS_FUTIMENS) ? -1 : sj_os_system()->futimens(fd, times);
+}
+
+static int failing_dup3(int fd, int new_fd, int flags)
+{
+  return fails(FAILING_OS_DUP3) ? -1 : sj_os_system()->dup3(fd, new_fd, flags);
+}
+
+static int failing_clock_gettime(clockid_t clock, struct timespec *time)
+{
+  return fails(FAILING_OS_CLOCK_GETTIME) ? -1 : sj_os_system()->clock_gettime(clock, time);
 }
 
 static int failing_fstat(int fd, struct stat *status)
@@ -115,6 +137,10 @@ const sj_os *failing_os_start(failing_os_plan plan)
       .pread = failing_pread,
       .write = failing_write,
       .fsync = failing_fsync,
+      .fchmod = failing_fchmod,
+      .futimens = failing_futimens,
+      .dup3 = failing_dup3,
+      .clock_gettime = failing_clock_gettime,
       .fstat = failing_fstat,
       .fstatat = failing_fstatat,
       .mkdirat = failing_mkdirat,
@@ -126,6 +152,7 @@ const sj_os *failing_os_start(failing_os_plan plan)
   };
   current = plan;
   atomic_store(&has_failed, false);
+  atomic_store(&failed_call, (unsigned)FAILING_OS_ANY);
   for (unsigned i = 0; i < FAILING_OS_NUM_CALLS; i++) {
     atomic_store(&counts[i], 0);
   }
@@ -140,4 +167,9 @@ unsigned failing_os_count(failing_os_call call)
 bool failing_os_has_failed(void)
 {
   return atomic_load(&has_failed);
+}
+
+failing_os_call failing_os_failed_call(void)
+{
+  return (failing_os_call)atomic_load(&failed_call);
 }

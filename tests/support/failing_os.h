@@ -16,6 +16,10 @@ typedef enum failing_os_call {
   FAILING_OS_PREAD,
   FAILING_OS_WRITE,
   FAILING_OS_FSYNC,
+  FAILING_OS_FCHMOD,
+  FAILING_OS_FUTIMENS,
+  FAILING_OS_DUP3,
+  FAILING_OS_CLOCK_GETTIME,
   FAILING_OS_FSTAT,
   FAILING_OS_FSTATAT,
   FAILING_OS_MKDIRAT,
@@ -42,5 +46,6 @@ const sj_os *failing_os_start(failing_os_plan plan);
 
 unsigned failing_os_count(failing_os_call call); /* calls since start, those that failed included */
 bool failing_os_has_failed(void);
+failing_os_call failing_os_failed_call(void); /* the last that failed; FAILING_OS_ANY: none */
 
 #endif

@@ -42,7 +42,7 @@ int store_fixture_setup(void **state)
     return -1;
   }
   fixture->view = view_of(fixture, &fixture->key);
-  return store_fixture_reopen(fixture, sj_os_system(), false) ? 0 : -1;
+  return store_fixture_reopen(fixture, sj_os_system(), 0) ? 0 : -1;
 }
 
 int store_fixture_teardown(void **state)
@@ -58,13 +58,13 @@ int store_fixture_teardown(void **state)
   return temp_dir_teardown(&folder);
 }
 
-bool store_fixture_reopen(store_fixture *fixture, const sj_os *os, bool read_only)
+bool store_fixture_reopen(store_fixture *fixture, const sj_os *os, uint32_t flags)
 {
   if (fixture->store.dir_fd >= 0) {
     fixture->store.os = sj_os_system();
     sj_store_close(&fixture->store);
   }
-  if (sj_store_open(fixture->path, read_only, sj_os_system(), &fixture->capture.log, &fixture->stats, &fixture->store)
+  if (sj_store_open(fixture->path, flags, sj_os_system(), &fixture->capture.log, &fixture->stats, &fixture->store)
       != SWA_JIT_OK) {
     return false;
   }

@@ -22,8 +22,8 @@ typedef struct store_fixture {
 int store_fixture_setup(void **state);
 int store_fixture_teardown(void **state);
 
-/* Opens the store anew with another system-call table or mode; counters and log go on. */
-bool store_fixture_reopen(store_fixture *fixture, const sj_os *os, bool read_only);
+/* Opens the store anew with another system-call table or flags; counters and log go on. */
+bool store_fixture_reopen(store_fixture *fixture, const sj_os *os, uint32_t flags);
 
 /* The key of the default configuration but for window_size, and the bytes of an entry of it (malloc'd). */
 bool store_fixture_make_key(uint32_t window_size, sj_key *key_out);

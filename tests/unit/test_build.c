@@ -129,7 +129,8 @@ static void cubin_no_compile_names_entry_flag_and_reason(void **state)
   assert_non_null(strstr(sj_message(), "SWA_JIT_NO_COMPILE"));
   assert_non_null(strstr(sj_message(), "swa_decode-sm_90a-hd512"));
   assert_non_null(strstr(sj_message(), fixture.cache_dir));
-  assert_non_null(strstr(sj_message(), "swa-jit-warm"));
+  assert_non_null(strstr(sj_message(), "echo 'arch=sm_90a head_dim=512 "));
+  assert_non_null(strstr(sj_message(), "| swa-jit-warm --from - --cache-dir '"));
   assert_null(kernel);
   assert_int_equal(fake_nvrtc_count(FAKE_NVRTC_ANY), 0);
   build_fixture_close(&fixture);

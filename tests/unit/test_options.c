@@ -9,8 +9,11 @@
 #include "status.h"
 
 static const char *const variables[] = {
-    "SWA_JIT_CACHE_DIR", "XDG_CACHE_HOME", "HOME",        "SWA_JIT_NVRTC",      "SWA_JIT_CUDA",
-    "SWA_JIT_DUMP_DIR",  "SWA_JIT_RECORD", "VIRTUAL_ENV", "SWA_JIT_NO_COMPILE", "SWA_JIT_READ_ONLY",
+    "SWA_JIT_CACHE_DIR",    "XDG_CACHE_HOME",     "HOME",
+    "SWA_JIT_NVRTC",        "SWA_JIT_CUDA",       "SWA_JIT_DUMP_DIR",
+    "SWA_JIT_RECORD",       "VIRTUAL_ENV",        "SWA_JIT_NO_COMPILE",
+    "SWA_JIT_READ_ONLY",    "SWA_JIT_CACHE_PATH", "SWA_JIT_FOREIGN_OWNER",
+    "SWA_JIT_GROUP_SHARED",
 };
 
 static capture_log capture;
@@ -85,11 +88,14 @@ static void options_fields_win_over_the_environment(void **state)
   }
   setenv("SWA_JIT_NO_COMPILE", "0", 1);
   setenv("SWA_JIT_READ_ONLY", "0", 1);
+  setenv("SWA_JIT_FOREIGN_OWNER", "0", 1);
+  setenv("SWA_JIT_GROUP_SHARED", "0", 1);
   swa_jit_options given = given_with_log();
   given.flags = SWA_JIT_FLAG_SAME_COMPILER;
   given.log_level = SWA_JIT_LOG_WARN;
   given.lock_wait_ms = 5;
   given.cache_dir = "relative/cache";
+  given.cache_path = "/a:/b";
   given.nvrtc_path = "/call/nvrtc";
   given.cuda_path = "/call/cuda";
   given.dump_dir = "/call/dump";
@@ -103,6 +109,8 @@ static void options_fields_win_over_the_environment(void **state)
   assert_int_equal(options.lock_wait_ms, 5);
   assert_string_equal(options.cache_dir, "relative/cache");
   assert_true(options.cache_dir_from_call);
+  assert_string_equal(options.cache_path, "/a:/b");
+  assert_true(options.cache_path_from_call);
   assert_string_equal(options.nvrtc_path, "/call/nvrtc");
   assert_string_equal(options.cuda_path, "/call/cuda");
   assert_string_equal(options.dump_dir, "/call/dump");
@@ -115,6 +123,7 @@ static void options_unset_take_the_environment(void **state)
 {
   (void)state;
   setenv("SWA_JIT_CACHE_DIR", "/e/cache", 1);
+  setenv("SWA_JIT_CACHE_PATH", "/e/layer", 1);
   setenv("SWA_JIT_NVRTC", "/e/nvrtc", 1);
   setenv("SWA_JIT_CUDA", "/e/cuda", 1);
   setenv("SWA_JIT_DUMP_DIR", "/e/dump", 1);
@@ -124,6 +133,8 @@ static void options_unset_take_the_environment(void **state)
   assert_int_equal(sj_options_make(NULL, &options), SWA_JIT_OK);
   assert_string_equal(options.cache_dir, "/e/cache");
   assert_false(options.cache_dir_from_call);
+  assert_string_equal(options.cache_path, "/e/layer");
+  assert_false(options.cache_path_from_call);
   assert_string_equal(options.nvrtc_path, "/e/nvrtc");
   assert_string_equal(options.cuda_path, "/e/cuda");
   assert_string_equal(options.dump_dir, "/e/dump");
@@ -216,9 +227,13 @@ static void switches_set_their_flag_when_on(void **state)
   static const struct {
     const char *name;
     uint32_t flag;
-  } switches[] = {{"SWA_JIT_NO_COMPILE", SWA_JIT_FLAG_NO_COMPILE}, {"SWA_JIT_READ_ONLY", SWA_JIT_FLAG_READ_ONLY}};
+    bool is_permission; /* what is neither 1 nor 0 must not grant it */
+  } switches[] = {{"SWA_JIT_NO_COMPILE", SWA_JIT_FLAG_NO_COMPILE, false},
+                  {"SWA_JIT_READ_ONLY", SWA_JIT_FLAG_READ_ONLY, false},
+                  {"SWA_JIT_FOREIGN_OWNER", SWA_JIT_FLAG_FOREIGN_OWNER, true},
+                  {"SWA_JIT_GROUP_SHARED", SWA_JIT_FLAG_GROUP_SHARED, true}};
   setenv("HOME", "/h", 1);
-  for (size_t s = 0; s < 2; s++) {
+  for (size_t s = 0; s < sizeof switches / sizeof switches[0]; s++) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
       setenv(switches[s].name, rows[i].value, 1);
       capture_log_clear(&capture);
@@ -226,7 +241,8 @@ static void switches_set_their_flag_when_on(void **state)
       given.flags = SWA_JIT_FLAG_SAME_COMPILER;
       sj_options options;
       assert_int_equal(sj_options_make(&given, &options), SWA_JIT_OK);
-      assert_int_equal(options.flags, SWA_JIT_FLAG_SAME_COMPILER | (rows[i].is_on ? switches[s].flag : 0));
+      bool is_on = rows[i].is_on && !(switches[s].is_permission && rows[i].num_warnings > 0);
+      assert_int_equal(options.flags, SWA_JIT_FLAG_SAME_COMPILER | (is_on ? switches[s].flag : 0));
       assert_int_equal(capture_log_count(&capture, SWA_JIT_LOG_WARN), rows[i].num_warnings);
       sj_options_finish(&options);
     }
@@ -254,7 +270,7 @@ static void options_wrong_are_invalid_and_output_untouched(void **state)
   for (size_t i = 0; i < 9; i++) {
     rows[i] = base;
   }
-  rows[0].flags = 16;
+  rows[0].flags = 0x10000;
   rows[1].flags = 0x80000001u;
   rows[2].log_level = SWA_JIT_LOG_DEBUG + 1;
   rows[3].cache_dir = "";
@@ -264,8 +280,8 @@ static void options_wrong_are_invalid_and_output_untouched(void **state)
   rows[7].record_path = "";
   rows[8].size = 8;
   static const char *const messages[] = {
-      "swa_jit_options.flags is 0x10: this library knows the bits 0xf; clear the others",
-      "swa_jit_options.flags is 0x80000001: this library knows the bits 0xf; clear the others",
+      "swa_jit_options.flags is 0x10000: this library knows the bits 0x7f; clear the others",
+      "swa_jit_options.flags is 0x80000001: this library knows the bits 0x7f; clear the others",
       "swa_jit_options.log_level is 5: use 0 (the default) to 4",
       "swa_jit_options.cache_dir is \"\": give a path, or NULL for the default",
       "swa_jit_options.nvrtc_path is \"\": give a path, or NULL for the default",
@@ -313,6 +329,25 @@ static void options_macro_sets_every_field_to_its_default(void **state)
   assert_null(macro.cuda_path);
   assert_null(macro.dump_dir);
   assert_null(macro.record_path);
+  assert_null(macro.cache_path);
+}
+
+static void cache_path_empty_in_the_call_means_none(void **state)
+{
+  (void)state;
+  setenv("HOME", "/h", 1);
+  setenv("SWA_JIT_CACHE_PATH", "/layer", 1);
+  swa_jit_options given = given_with_log();
+  sj_options options;
+  given.cache_path = "";
+  assert_int_equal(sj_options_make(&given, &options), SWA_JIT_OK);
+  assert_null(options.cache_path);
+  sj_options_finish(&options);
+  given.cache_path = NULL;
+  given.flags = SWA_JIT_FLAG_NO_STORE;
+  assert_int_equal(sj_options_make(&given, &options), SWA_JIT_OK);
+  assert_null(options.cache_path);
+  sj_options_finish(&options);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -333,6 +368,7 @@ int main(void)
       TEST(options_wrong_are_invalid_and_output_untouched),
       TEST(options_of_a_newer_caller_follow_the_rule),
       TEST(options_macro_sets_every_field_to_its_default),
+      TEST(cache_path_empty_in_the_call_means_none),
   };
   return SJ_TEST_RUN(tests);
 }

@@ -38,7 +38,7 @@ static swa_jit_status open_at(const char *path, bool read_only, const sj_os *os)
 {
   static sj_stats stats;
   sj_store store = {.dir_fd = -2};
-  swa_jit_status status = sj_store_open(path, read_only, os, NULL, &stats, &store);
+  swa_jit_status status = sj_store_open(path, read_only ? SWA_JIT_FLAG_READ_ONLY : 0u, os, NULL, &stats, &store);
   if (status == SWA_JIT_OK) {
     assert_true(store.dir_fd >= 0);
     assert_string_equal(store.path, path);
@@ -361,7 +361,7 @@ static void find_in_read_only_store_leaves_a_bad_entry(void **state)
   store_fixture *fixture = *state;
   char *entry = store_fixture_entry_path(fixture, &fixture->key);
   assert_true(temp_dir_write(entry, "bad", 3));
-  assert_true(store_fixture_reopen(fixture, sj_os_system(), true));
+  assert_true(store_fixture_reopen(fixture, sj_os_system(), SWA_JIT_FLAG_READ_ONLY));
   char reason[512];
   assert_false(store_fixture_find(fixture, &fixture->key, reason));
   assert_int_equal(access(entry, F_OK), 0);

@@ -327,7 +327,7 @@ static void take_without_a_writable_store_makes_nothing(void **state)
 {
   store_fixture *fixture = *state;
   bool waited = true;
-  assert_true(store_fixture_reopen(fixture, sj_os_system(), true));
+  assert_true(store_fixture_reopen(fixture, sj_os_system(), SWA_JIT_FLAG_READ_ONLY));
   assert_int_equal(take(fixture, 100, &waited).fd, -1);
   assert_false(waited);
   assert_int_equal(temp_dir_count(fixture->path, ""), 0);

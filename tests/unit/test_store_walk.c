@@ -287,7 +287,7 @@ static void remove_that_may_not_or_cannot_says_so(void **state)
   fixture->store.os = failing_os_start((failing_os_plan){.call = FAILING_OS_UNLINKAT, .nth = 1, .error = EACCES});
   assert_int_equal(sj_store_remove(&fixture->store, fixture->key.file_name), SWA_JIT_STORE_ERROR);
   assert_non_null(strstr(sj_message(), strerror(EACCES)));
-  assert_true(store_fixture_reopen(fixture, sj_os_system(), true));
+  assert_true(store_fixture_reopen(fixture, sj_os_system(), SWA_JIT_FLAG_READ_ONLY));
   assert_int_equal(sj_store_remove(&fixture->store, fixture->key.file_name), SWA_JIT_STORE_ERROR);
   assert_non_null(strstr(sj_message(), "read-only"));
   assert_int_equal(temp_dir_count(fixture->path, ".cubin"), 1);

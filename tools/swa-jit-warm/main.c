@@ -43,6 +43,10 @@ static bool open_library(const warm_options *options, sj_progress *progress, swa
   wanted.log = print_log;
   wanted.log_data = progress;
   wanted.cache_dir = options->cache_dir;
+  if (options->cache_dir != NULL && !options->dry_run) { /* a layer is whole by itself, and for every user */
+    wanted.flags |= SWA_JIT_FLAG_ALL_READ;
+    wanted.cache_path = "";
+  }
   wanted.nvrtc_path = options->nvrtc;
   swa_jit_status status = swa_jit_open(&wanted, lib_out);
   if (status != SWA_JIT_OK) {

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "warm_command.h"
+
+#include <stdio.h>
+
+#include "config.h"
+#include "text.h"
+
+enum { LINE_SIZE = 512 }; /* always enough, as the public header says */
+
+/* In single quotes, which every byte but the quote itself may stand in. */
+static void add_quoted(sj_text *text, const char *path)
+{
+  sj_text_add(text, "'");
+  for (const char *at = path; *at != '\0'; at++) {
+    sj_text_add_format(text, *at == '\'' ? "'\\%c'" : "%c", *at);
+  }
+  sj_text_add(text, "'");
+}
+
+/* The tool reads a configuration as the library writes it, so that no option can be missing. */
+void sj_warm_command_make(const swa_jit_config *config, const char *folder, char *text, size_t text_size)
+{
+  char line[LINE_SIZE];
+  sj_text command = {0};
+  if (sj_config_to_text(config, line, sizeof line) != SWA_JIT_OK) {
+    line[0] = '\0'; /* cannot be: the configuration was checked */
+  }
+  sj_text_add_format(&command, "Make it with: echo '%s' | swa-jit-warm --from - --cache-dir ", line);
+  if (folder != NULL) {
+    add_quoted(&command, folder);
+  } else {
+    sj_text_add(&command, "FOLDER, and name FOLDER in SWA_JIT_CACHE_DIR or SWA_JIT_CACHE_PATH");
+  }
+  snprintf(text, text_size, "%s", command.failed ? "Make it with swa-jit-warm" : command.data);
+  sj_text_finish(&command);
+}
