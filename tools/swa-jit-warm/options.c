@@ -21,6 +21,7 @@ const char *const warm_field_names[WARM_NUM_FIELDS] = {
     [WARM_EXTRA_SIZE] = "extra_size",
     [WARM_EXTRA_FORMAT] = "extra_format",
     [WARM_KERNEL] = "kernel",
+    [WARM_SPLITS] = "splits",
 };
 
 #define LIST(index, option_name, help_text)                                                                            \
@@ -69,9 +70,12 @@ static const sj_cli_option option_table[] = {
     LIST(WARM_KERNEL, "kernel",
          "decode: a step of attention; merge: partial results to one, a kernel for every shape, for which no other "
          "list but --arch counts (default decode)"),
+    LIST(WARM_SPLITS, "splits",
+         "1: several CTAs may share a token's positions, as num_splits of a launch says; 0: they may not (default 0)"),
     TEXT(preset, "preset", "NAME",
          "the kernels of a model's layers, their heads on 1 to 16 devices, with every head_group and kv_tile that "
-         "swa_jit_pick chooses: deepseek-v4, deepseek-v4-pro, deepseek-v4-flash, deepseek-v4.1, gpt-oss, mimo-v2, "
+         "swa_jit_pick chooses, and with splits where swa_jit_pick_splits asks for them: deepseek-v4, deepseek-v4-pro, "
+         "deepseek-v4-flash, deepseek-v4.1, gpt-oss, mimo-v2, "
          "gemma2, gemma3, gemma4, mistral, phi3, step3. --kv-format replaces the model's format; --arch, --index-type, "
          "--lens-type, --scale-type, --lse and --kernel apply, the lists of other fields do not go with it"),
     TEXT(from, "from", "FILE",
@@ -123,6 +127,7 @@ static const char *const examples[] = {
     "swa-jit-warm --preset deepseek-v4 --arch sm_90a,sm_100a --cache-dir /opt/app/cubins",
     "swa-jit-warm --preset gpt-oss --arch native --kv-format bf16,e4m3",
     "swa-jit-warm --kv-format footer_584 --sinks 0,1 --extra-size 0,512 --extra-format footer_584 --kv-tile 64",
+    "swa-jit-warm --kv-format bf16 --head-dim 128 --head-dim-v 128 --window-size 4096 --splits 0,1",
     "swa-jit-warm --head-group 16,32,64 --kv-tile 16,64 --dry-run",
     "SWA_JIT_RECORD=wanted.txt app; swa-jit-warm --from wanted.txt --arch sm_100a",
     NULL,
@@ -149,7 +154,7 @@ const char *warm_option_name(int field)
 static bool is_set_by_preset(int field)
 {
   return (field >= WARM_HEAD_DIM && field <= WARM_WINDOW_SIZE)
-         || (field >= WARM_HEAD_DIM_V && field <= WARM_EXTRA_FORMAT);
+         || (field >= WARM_HEAD_DIM_V && field <= WARM_EXTRA_FORMAT) || field == WARM_SPLITS;
 }
 
 sj_cli_outcome warm_options_read(int argc, char **argv, warm_options *options_out)

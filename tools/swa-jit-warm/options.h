@@ -26,6 +26,7 @@ enum {
   WARM_EXTRA_SIZE,
   WARM_EXTRA_FORMAT,
   WARM_KERNEL,
+  WARM_SPLITS,
   WARM_NUM_FIELDS
 };
 extern const char *const warm_field_names[WARM_NUM_FIELDS];

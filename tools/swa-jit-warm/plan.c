@@ -285,6 +285,14 @@ static bool settle_job(warm_plan *plan, const warm_job *wanted)
   return add_job(plan, &job);
 }
 
+/* Whether a launch for so many tokens wants a kernel like this: one of splits wants more than one. */
+static bool is_wanted(const swa_jit_config *config, uint32_t num_tokens, uint32_t num_heads)
+{
+  uint32_t num_splits = 0;
+  return config->splits == 0
+         || (swa_jit_pick_splits(config, num_tokens, num_heads, 0, 0, &num_splits) == SWA_JIT_OK && num_splits > 1);
+}
+
 /* Every choice for any number of tokens; the configuration as it is where none fits, so that its refusal is told. */
 static bool settle_picks(warm_plan *plan, const warm_job *open)
 {
@@ -293,7 +301,9 @@ static bool settle_picks(warm_plan *plan, const warm_job *open)
   job.picks_heads = 0;
   for (uint32_t num_tokens = 1; num_tokens < MOST_TOKENS && added; num_tokens += 1 + num_tokens / 8) {
     swa_jit_status status = swa_jit_pick(num_tokens, open->picks_heads, 0, &job.config);
-    added = settle_job(plan, &job);
+    if (status != SWA_JIT_OK || is_wanted(&job.config, num_tokens, open->picks_heads)) {
+      added = settle_job(plan, &job);
+    }
     if (status != SWA_JIT_OK) {
       break;
     }
