@@ -62,7 +62,30 @@ install_packages() {
   say "installing $packages"
   quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update
   # shellcheck disable=SC2086 # a list of words
-  quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $packages
+  apt_install $packages
+}
+
+apt_install() {
+  quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends "$@"
+}
+
+has_fuzzer() {
+  echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' \
+    | clang -fsanitize=fuzzer,address,undefined -w -x c - -o /dev/null 2>/dev/null
+}
+
+# For the short runs of the fuzzers; without it they are left out. Some releases have libFuzzer in clang's own packages.
+install_fuzzer() {
+  if has_fuzzer || ! command -v apt-get >/dev/null; then
+    return
+  fi
+  say "installing clang and libFuzzer"
+  quietly as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update
+  apt_install clang
+  if ! has_fuzzer && apt-cache show libclang-rt-dev >/dev/null 2>&1; then
+    apt_install libclang-rt-dev
+  fi
+  has_fuzzer || say "there is no libFuzzer here: its short runs are left out"
 }
 
 fetch_wheel() {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* large_store [--entries N] [--bytes N] [--nvrtc FILE]: fills a store with so many entries, whose cubins have so many
  * bytes, and measures how long it takes to open it, to find an entry in it, to be told that there is none, to list it
- * and to write one more. Prints median and worst. Ends with 1 when a call fails or the store does not hold what was put
- * into it; it judges no time. To be used with the stand-in for libnvrtc. TMPDIR decides on which disk the store lies. */
+ * and to write one more. Prints median and worst. Ends with 1 when a call fails or the store does not hold what was
+ * put into it; it judges no time. To be used with the stand-in for libnvrtc. TMPDIR decides on which disk the store
+ * lies. */
 #include <ftw.h>
 #include <stdbool.h>
 #include <stdint.h>
