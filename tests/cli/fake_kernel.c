@@ -163,6 +163,9 @@ static void write_results(const swa_jit_decode_args *args, uint32_t dim, const d
   if (strcmp(fault, "wrong") == 0) {
     find_row(args, args->num_heads)[0] = 0x4000;
   }
+  if (strcmp(fault, "alone") == 0 && args->num_tokens == 1) {
+    find_row(args, 0)[0] ^= 1;
+  }
   if (strcmp(fault, "lse") == 0 && args->lse != NULL) {
     *find_lse(args, args->num_heads) += 0.5f;
   }

@@ -17,7 +17,7 @@ const char *fake_kernel_read(const swa_params *params, swa_jit_config *config_ou
 const char *fake_kernel_check(const swa_params *params);
 
 /* Writes out and LSE of a launch that could be run; a workspace stays as it is. fault: as fake_libcuda.c's
- * "wrong", "lse", "unwritten" and "past"; "" for none. Returns NULL, or why it did not. */
+ * "wrong", "lse", "alone", "unwritten" and "past"; "" for none. Returns NULL, or why it did not. */
 const char *fake_kernel_run(const swa_params *params, const char *fault);
 
 #endif

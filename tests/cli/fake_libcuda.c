@@ -1,39 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A libcuda for the cases of swa-jit-run and swa-jit-bench: one device of compute capability 9.0 whose memory is the
- * host's and whose decode kernel is the float64 reference (fake_kernel.c). It has no other kernel. What is captured
- * into a graph is looked at, whatever the kernel, and not run: a graph is empty.
+/* A libcuda for machines without a device: one of compute capability 9.0 whose memory is the host's and whose decode
+ * and merge kernels are the float64 reference (fake_launch.c). It has no other kernel. What is captured is looked at,
+ * whatever the kernel; a graph's replay runs it only with FAKE_CUDA_GRAPHS=run, and is empty otherwise.
  * FAKE_CUDA_FAULT spoils one thing: wrong, lse: a result of token 1, head 0. unwritten, past: the last element, the one
- * behind it. launch, sync, memory, init: that call fails. */
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+ * behind it. alone: the last bit of an element, where a launch has one token. early: a dependent launch does not wait
+ * for the one before. launch, sync, memory, init: that call fails. */
 #include <time.h>
 
-#include "fake_kernel.h"
+#include "fake_call.h"
 
-enum { SUCCESS = 0, ERROR_MEMORY = 2, ERROR_UNKNOWN = 999, ERROR_LAUNCH = 719 };
 enum { SM_COUNT = 16, L2_BYTES = 38, MAJOR = 75, MINOR = 76, SHARED_OPTIN = 97 };
-
-/* Declares, for the compiler's sake, and begins the definition of a driver call. */
-#define CALL(name, ...)                                                                                                \
-  __attribute__((visibility("default"))) int name(__VA_ARGS__);                                                        \
-  int name(__VA_ARGS__)
 
 typedef struct fake_event {
   struct timespec time;
 } fake_event;
 
 static int something; /* what handles point to */
-static int other_kernel;
 static void *current_context;
-static int is_capturing;
-
-static int has_fault(const char *name)
-{
-  const char *fault = getenv("FAKE_CUDA_FAULT");
-  return fault != NULL && strcmp(fault, name) == 0;
-}
 
 /* ---- device and context ----------------------------------------------------------------------------------- */
 
@@ -145,6 +128,7 @@ CALL(cuCtxGetDevice, int *device)
 
 CALL(cuCtxSynchronize, void)
 {
+  fake_launch_finish();
   return SUCCESS;
 }
 
@@ -159,29 +143,33 @@ CALL(cuMemAlloc_v2, uint64_t *address, size_t bytes)
 
 CALL(cuMemFree_v2, uint64_t address)
 {
+  fake_launch_finish();
   free((void *)(uintptr_t)address);
   return SUCCESS;
 }
 
 CALL(cuMemcpyHtoD_v2, uint64_t to, const void *from, size_t bytes)
 {
+  fake_launch_finish();
   memcpy((void *)(uintptr_t)to, from, bytes);
   return SUCCESS;
 }
 
 CALL(cuMemcpyDtoH_v2, void *to, uint64_t from, size_t bytes)
 {
+  fake_launch_finish();
   memcpy(to, (const void *)(uintptr_t)from, bytes);
   return SUCCESS;
 }
 
 CALL(cuMemsetD8_v2, uint64_t to, unsigned char value, size_t bytes)
 {
+  fake_launch_finish();
   memset((void *)(uintptr_t)to, value, bytes);
   return SUCCESS;
 }
 
-/* ---- streams, events and graphs --------------------------------------------------------------------------- */
+/* ---- streams and events ----------------------------------------------------------------------------------- */
 
 CALL(cuStreamCreate, void **stream, unsigned flags)
 {
@@ -199,6 +187,7 @@ CALL(cuStreamDestroy_v2, void *stream)
 CALL(cuStreamSynchronize, void *stream)
 {
   (void)stream;
+  fake_launch_finish();
   return has_fault("sync") ? ERROR_LAUNCH : SUCCESS;
 }
 
@@ -241,169 +230,4 @@ CALL(cuEventElapsedTime, float *milliseconds, void *begin, void *end)
   const struct timespec *last = &((const fake_event *)end)->time;
   *milliseconds = 1e3f * (float)(last->tv_sec - first->tv_sec) + 1e-6f * (float)(last->tv_nsec - first->tv_nsec);
   return SUCCESS;
-}
-
-CALL(cuStreamBeginCapture_v2, void *stream, int mode)
-{
-  (void)stream;
-  (void)mode;
-  is_capturing = 1;
-  return SUCCESS;
-}
-
-CALL(cuStreamEndCapture, void *stream, void **graph)
-{
-  (void)stream;
-  is_capturing = 0;
-  *graph = &something;
-  return SUCCESS;
-}
-
-CALL(cuGraphInstantiateWithFlags, void **exec, void *graph, unsigned long long flags)
-{
-  (void)graph;
-  (void)flags;
-  *exec = &something;
-  return SUCCESS;
-}
-
-CALL(cuGraphLaunch, void *exec, void *stream)
-{
-  (void)exec;
-  (void)stream;
-  return SUCCESS;
-}
-
-CALL(cuGraphExecDestroy, void *exec)
-{
-  (void)exec;
-  return SUCCESS;
-}
-
-CALL(cuGraphDestroy, void *graph)
-{
-  (void)graph;
-  return SUCCESS;
-}
-
-CALL(cuModuleLoadData, void **module, const void *image)
-{
-  *module = &something;
-  return memcmp(image, "\177ELF", 4) == 0 ? SUCCESS : ERROR_UNKNOWN;
-}
-
-CALL(cuModuleUnload, void *module)
-{
-  (void)module;
-  return SUCCESS;
-}
-
-CALL(cuModuleGetFunction, void **function, void *module, const char *name)
-{
-  (void)module;
-  (void)name;
-  *function = &other_kernel;
-  return SUCCESS;
-}
-
-CALL(cuFuncSetAttribute, void *function, int attribute, int value)
-{
-  (void)function;
-  (void)attribute;
-  (void)value;
-  return SUCCESS;
-}
-
-/* ---- kernels ---------------------------------------------------------------------------------------------- */
-
-CALL(cuLibraryLoadData, void **library, const void *code, const int *jit_options, void *const *jit_values,
-     unsigned num_jit_options, const int *library_options, void *const *library_values, unsigned num_library_options)
-{
-  (void)jit_options;
-  (void)jit_values;
-  (void)num_jit_options;
-  (void)library_options;
-  (void)library_values;
-  (void)num_library_options;
-  *library = &something;
-  return memcmp(code, "\177ELF", 4) == 0 ? SUCCESS : ERROR_UNKNOWN;
-}
-
-CALL(cuLibraryUnload, void *library)
-{
-  (void)library;
-  return SUCCESS;
-}
-
-CALL(cuLibraryGetKernel, void **kernel, void *library, const char *name)
-{
-  (void)library;
-  *kernel = strcmp(name, "swa_decode") == 0 ? &something : &other_kernel;
-  return SUCCESS;
-}
-
-CALL(cuKernelGetFunction, void **function, void *kernel)
-{
-  *function = kernel;
-  return SUCCESS;
-}
-
-CALL(cuKernelSetAttribute, int attribute, int value, void *kernel, int device)
-{
-  (void)attribute;
-  (void)value;
-  (void)kernel;
-  (void)device;
-  return SUCCESS;
-}
-
-CALL(cuKernelGetAttribute, int *value, int attribute, void *kernel, int device)
-{
-  (void)attribute;
-  (void)kernel;
-  (void)device;
-  *value = 0;
-  return SUCCESS;
-}
-
-CALL(cuFuncLoad, void *function)
-{
-  (void)function;
-  return SUCCESS;
-}
-
-CALL(cuLaunchKernel, void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-     unsigned block_y, unsigned block_z, unsigned shared_bytes, void *stream, void **params, void **extra)
-{
-  const char *fault = getenv("FAKE_CUDA_FAULT");
-  (void)grid_x;
-  (void)grid_y;
-  (void)grid_z;
-  (void)block_x;
-  (void)block_y;
-  (void)block_z;
-  (void)shared_bytes;
-  (void)stream;
-  (void)extra;
-  if (has_fault("launch")) {
-    return ERROR_LAUNCH;
-  }
-  const char *reason = NULL;
-  if (is_capturing) {
-    reason = function == &something ? fake_kernel_check(params[0]) : NULL;
-  } else {
-    reason = function == &something ? fake_kernel_run(params[0], fault != NULL ? fault : "") : "it is not swa_decode";
-  }
-  if (reason != NULL) {
-    fprintf(stderr, "fake libcuda: the kernel cannot be run: %s\n", reason);
-    return ERROR_UNKNOWN;
-  }
-  return SUCCESS;
-}
-
-/* CUlaunchConfig: nothing of it matters here. */
-CALL(cuLaunchKernelEx, const void *config, void *function, void **params, void **extra)
-{
-  (void)config;
-  return cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, NULL, params, extra);
 }

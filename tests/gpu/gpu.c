@@ -72,6 +72,11 @@ swa_jit_status gpu_kernel(gpu *g, const swa_jit_config *config, const swa_jit_ke
   return status == SWA_JIT_UNSUPPORTED ? SWA_JIT_CUDA_ERROR : status;
 }
 
+bool gpu_wait(gpu *g)
+{
+  return tell(g, sj_device_wait(&g->device));
+}
+
 /* Launches with a workspace of its own three times: the first token alone, then all of them twice. Each launch finds
  * the workspace as the one before has left it, also one of other counts. */
 static swa_jit_status decode_in_splits(gpu *g, const swa_jit_kernel *kernel, const swa_jit_decode_args *args,
@@ -97,7 +102,7 @@ static swa_jit_status decode_in_splits(gpu *g, const swa_jit_kernel *kernel, con
     given.num_tokens = turn == 0 ? 1 : args->num_tokens;
     status = swa_jit_decode(kernel, &given, stream);
   }
-  if (status == SWA_JIT_OK && !tell(g, sj_device_wait(&g->device))) {
+  if (status == SWA_JIT_OK && !gpu_wait(g)) {
     status = SWA_JIT_CUDA_ERROR;
   }
   gpu_release(g, address);
@@ -121,7 +126,7 @@ static swa_jit_status gpu_decode(void *data, const swa_jit_config *config, const
     (void)explain(g, status);
     return SWA_JIT_CUDA_ERROR;
   }
-  return tell(g, sj_device_wait(&g->device)) ? SWA_JIT_OK : SWA_JIT_CUDA_ERROR;
+  return gpu_wait(g) ? SWA_JIT_OK : SWA_JIT_CUDA_ERROR;
 }
 
 static unsigned num_processors(void)
@@ -175,6 +180,29 @@ void gpu_close(gpu *g)
   }
   swa_jit_close(&g->lib);
   sj_device_close(&g->device);
+}
+
+bool gpu_capture(gpu *g, bool (*launch)(gpu *g, const void *data), const void *data, sj_graph *graph_out)
+{
+  bool launched;
+  bool ended;
+
+  if (!tell(g, sj_graph_begin(&g->device, g->stream))) {
+    return false;
+  }
+  launched = launch(g, data);
+  ended = sj_graph_end(&g->device, g->stream, graph_out);
+  if (launched) {
+    (void)tell(g, ended);
+  } else if (ended) {
+    sj_graph_destroy(&g->device, *graph_out);
+  }
+  return launched && ended;
+}
+
+bool gpu_replay(gpu *g, sj_graph graph)
+{
+  return tell(g, sj_graph_launch(&g->device, graph, g->stream)) && tell(g, sj_stream_wait(&g->device, g->stream));
 }
 
 typedef struct preparation {
@@ -236,5 +264,22 @@ void gpu_count(gpu_tally *tally, const char *text, decode_result result, const d
     printf("FAILED %s\n  %s (%llu faults; worst relative %.3g, LSE %.3g)\n", text, verdict->fault,
            (unsigned long long)verdict->num_faults, verdict->worst_relative, verdict->worst_lse);
     (void)fflush(stdout);
+  }
+}
+
+decode_result gpu_fail(decode_verdict *verdict, const char *reason)
+{
+  verdict->num_faults++;
+  (void)snprintf(verdict->fault, sizeof verdict->fault, "%.*s", (int)sizeof verdict->fault - 1, reason);
+  return DECODE_FAILED;
+}
+
+void gpu_run_checks(gpu *g, const gpu_check *checks, size_t count, gpu_tally *tally)
+{
+  for (size_t i = 0; i < count; i++) {
+    decode_verdict verdict = {0};
+    decode_result result = checks[i].check(g, &verdict);
+
+    gpu_count(tally, checks[i].name, result, &verdict);
   }
 }

@@ -11,6 +11,7 @@ typedef struct gpu {
   swa_jit_lib *lib;
   uint32_t arch;
   sj_stream stream;
+  uint64_t rounds;     /* of launches that a race could spoil; the caller's to set */
   decode_device table; /* its data is this struct */
   char message[600];   /* why the last call of the table failed */
 } gpu;
@@ -26,6 +27,12 @@ swa_jit_status gpu_kernel(gpu *gpu, const swa_jit_config *config, const swa_jit_
 /* Compiles the configurations of all cases on num_threads threads; failures are met again, and told, by the cases. */
 void gpu_prepare(gpu *gpu, const decode_case *cases, size_t count, unsigned num_threads);
 
+bool gpu_wait(gpu *gpu); /* for all work of the device; false: gpu->message says why */
+
+/* Makes a graph of what launch puts on gpu->stream; a launch that fails leaves its reason in gpu->message. */
+bool gpu_capture(gpu *gpu, bool (*launch)(struct gpu *g, const void *data), const void *data, sj_graph *graph_out);
+bool gpu_replay(gpu *gpu, sj_graph graph); /* and waits */
+
 typedef struct gpu_tally {
   uint64_t passed, failed, refused;
   double worst_relative, worst_step, worst_lse;
@@ -34,8 +41,25 @@ typedef struct gpu_tally {
 /* Counts a result and prints a failure as one line that repeats it. */
 void gpu_count(gpu_tally *tally, const char *text, decode_result result, const decode_verdict *verdict);
 
-/* What one launch cannot show: graphs, streams, heads of other calls. Each is counted like a case. */
+/* FAILED, with the reason as the verdict's fault. */
+decode_result gpu_fail(decode_verdict *verdict, const char *reason);
+
+/* What one launch cannot show, each check counted like a case. */
+typedef struct gpu_check {
+  const char *name;
+  decode_result (*check)(struct gpu *g, decode_verdict *verdict);
+} gpu_check;
+
+void gpu_run_checks(gpu *gpu, const gpu_check *checks, size_t count, gpu_tally *tally);
+
+/* Graphs, streams, launches that repeat. */
 void gpu_check_launches(gpu *gpu, gpu_tally *tally);
+
+/* Bits that are the same whatever else a call has: heads, tokens, a token's place among them. */
+void gpu_check_independence(gpu *gpu, gpu_tally *tally);
+
+/* Programmatic dependent launches, each of which reads what the one before it writes. */
+void gpu_check_dependent(gpu *gpu, gpu_tally *tally);
 
 /* The merges of tests/merge, each counted like a case. */
 void gpu_check_merges(gpu *gpu, gpu_tally *tally);

@@ -22,18 +22,20 @@ typedef struct options {
   uint64_t cases;
   uint64_t seed;
   uint64_t jobs;
+  uint64_t rounds;
   uint64_t limit; /* seconds a case may take */
 } options;
 
 static const sj_cli_option option_table[] = {
     {SJ_CLI_LIST, "sets", "LIST", offsetof(options, sets), 0, 0,
-     "of launches, merge, reduced, special, formats, sinks, lse_forms, grouped, extra, splits, tilings, random, "
-     "random_general, large "
-     "(default: all)"},
+     "of launches, dependent, independence, merge, reduced, special, formats, sinks, lse_forms, grouped, extra, "
+     "splits, tilings, random, random_general, large (default: all)"},
     {SJ_CLI_NUMBER, "cases", "N", offsetof(options, cases), 0, 100000, "number of random cases of a set (default: 60)"},
     {SJ_CLI_NUMBER, "seed", "S", offsetof(options, seed), 0, UINT32_MAX, "of the first random case (default: 1)"},
     {SJ_CLI_TEXT, "case", "TEXT", offsetof(options, one), 0, 0, "one case only, as a failure prints it"},
     {SJ_CLI_NUMBER, "jobs", "N", offsetof(options, jobs), 1, 64, "compiles at a time (default: 16)"},
+    {SJ_CLI_NUMBER, "rounds", "N", offsetof(options, rounds), 1, 100000,
+     "repetitions of each of the set dependent's chains, as launches and as a graph (default: 10)"},
     {SJ_CLI_NUMBER, "limit", "S", offsetof(options, limit), 1, 3600,
      "seconds after which a case counts as hanging and ends the run (default: 60)"},
     {SJ_CLI_TEXT, "cache-dir", "DIR", offsetof(options, cache_dir), 0, 0, "store for the kernels (default: none)"},
@@ -54,13 +56,26 @@ static const sj_cli cli = {.name = "test_gpu",
                            .exits = exits,
                            .num_exits = sizeof exits / sizeof exits[0]};
 
+/* Sets of checks that make their own problems, in the order in which they run. Launches come first: no kernel of theirs
+ * has been launched yet. */
+static const struct {
+  const char *name;
+  void (*check)(gpu *g, gpu_tally *tally);
+} check_sets[] = {
+    {"launches", gpu_check_launches},
+    {"dependent", gpu_check_dependent},
+    {"independence", gpu_check_independence},
+    {"merge", gpu_check_merges},
+};
+
+enum { NUM_CHECKS = sizeof check_sets / sizeof check_sets[0] };
+
 /* The cases of a run. */
 typedef struct plan {
   decode_case *cases;
   size_t count;
   size_t capacity;
-  bool launches;
-  bool merges;
+  bool checks[NUM_CHECKS]; /* which of check_sets */
 } plan;
 
 static bool add_case(plan *p, const decode_case *which)
@@ -162,30 +177,12 @@ static bool add_large(plan *p, const gpu *g, const options *o)
   return add_lines(p, decode_grid_large());
 }
 
-static bool add_launches(plan *p, const gpu *g, const options *o)
-{
-  (void)g;
-  (void)o;
-  p->launches = true;
-  return true;
-}
-
-static bool add_merges(plan *p, const gpu *g, const options *o)
-{
-  (void)g;
-  (void)o;
-  p->merges = true;
-  return true;
-}
-
 /* A set is lines, or is made otherwise. */
 static const struct {
   const char *name;
   decode_lines (*lines)(void);
   bool (*add)(plan *p, const gpu *g, const options *o);
 } sets[] = {
-    {"launches", NULL, add_launches},
-    {"merge", NULL, add_merges},
     {"reduced", decode_grid_reduced, NULL},
     {"special", decode_grid_special, NULL},
     {"formats", decode_grid_formats, NULL},
@@ -205,6 +202,12 @@ static bool add_set(plan *p, const gpu *g, const options *o, const char *name)
   bool all = strcmp(name, "all") == 0;
   bool known = all;
 
+  for (size_t i = 0; i < NUM_CHECKS; i++) {
+    if (all || strcmp(name, check_sets[i].name) == 0) {
+      known = true;
+      p->checks[i] = true;
+    }
+  }
   for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
     if (all || strcmp(name, sets[i].name) == 0) {
       known = true;
@@ -252,15 +255,12 @@ static void end_hanging(int signal_number)
 static void run_plan(gpu *g, const plan *p, unsigned limit, gpu_tally *tally)
 {
   (void)signal(SIGALRM, end_hanging);
-  if (p->launches) { /* first: no kernel of it has been launched yet */
-    (void)snprintf(running, sizeof running, "--sets launches");
-    (void)alarm(2 * limit);
-    gpu_check_launches(g, tally);
-  }
-  if (p->merges) {
-    (void)snprintf(running, sizeof running, "--sets merge");
-    (void)alarm(2 * limit);
-    gpu_check_merges(g, tally);
+  for (size_t i = 0; i < NUM_CHECKS; i++) {
+    if (p->checks[i]) {
+      (void)snprintf(running, sizeof running, "--sets %s", check_sets[i].name);
+      (void)alarm(2 * limit);
+      check_sets[i].check(g, tally);
+    }
   }
   for (size_t i = 0; i < p->count && tally->failed < MOST_FAILURES; i++) {
     decode_verdict verdict;
@@ -312,7 +312,7 @@ static int run(gpu *g, const options *o)
 
 int main(int argc, char **argv)
 {
-  options o = {.sets = "all", .cases = 60, .seed = 1, .jobs = 16, .limit = 60};
+  options o = {.sets = "all", .cases = 60, .seed = 1, .jobs = 16, .rounds = 10, .limit = 60};
   sj_cli_outcome outcome = sj_cli_read(&cli, argc, argv, &o, NULL);
   gpu g;
   int status;
@@ -330,6 +330,7 @@ int main(int argc, char **argv)
     printf("test_gpu: %s\n", g.message);
     return 1;
   }
+  g.rounds = o.rounds;
   status = run(&g, &o);
   gpu_close(&g);
   return status;

@@ -63,23 +63,16 @@ static bool make_problem(gpu *g, const merge_case *which, problem *p)
   return done;
 }
 
-static decode_result fail(decode_verdict *verdict, const char *reason)
-{
-  verdict->num_faults++;
-  (void)snprintf(verdict->fault, sizeof verdict->fault, "%.*s", (int)sizeof verdict->fault - 1, reason);
-  return DECODE_FAILED;
-}
-
 static decode_result read_and_judge(gpu *g, problem *p, decode_verdict *verdict)
 {
   const merge_tensor out = merge_out_tensor(&p->data);
 
   if (!g->table.read(g, p->out, p->addresses[out], p->data.sizes[out])
       || (p->lse != NULL && !g->table.read(g, p->lse, p->addresses[MERGE_LSE], p->data.sizes[MERGE_LSE]))) {
-    return fail(verdict, g->message);
+    return gpu_fail(verdict, g->message);
   }
   if (!merge_judge(&p->data, p->out, p->lse, verdict)) {
-    return fail(verdict, "no host memory");
+    return gpu_fail(verdict, "no host memory");
   }
   return verdict->num_faults == 0 ? DECODE_PASSED : DECODE_FAILED;
 }
@@ -95,16 +88,6 @@ static bool launch(gpu *g, const swa_jit_kernel *kernel, const problem *p, sj_st
   return true;
 }
 
-static bool wait(gpu *g)
-{
-  const bool done = sj_device_wait(&g->device);
-
-  if (!done) {
-    (void)snprintf(g->message, sizeof g->message, "%s", g->device.message);
-  }
-  return done;
-}
-
 /* Cases of an odd number of tokens take the default stream. */
 static decode_result check_case(gpu *g, const swa_jit_kernel *kernel, const merge_case *which, decode_verdict *verdict)
 {
@@ -112,33 +95,25 @@ static decode_result check_case(gpu *g, const swa_jit_kernel *kernel, const merg
   decode_result result;
 
   if (!make_problem(g, which, &p)) {
-    return fail(verdict, g->message);
+    return gpu_fail(verdict, g->message);
   }
-  result = launch(g, kernel, &p, which->num_tokens % 2 == 1 ? NULL : g->stream) && wait(g)
+  result = launch(g, kernel, &p, which->num_tokens % 2 == 1 ? NULL : g->stream) && gpu_wait(g)
                ? read_and_judge(g, &p, verdict)
-               : fail(verdict, g->message);
+               : gpu_fail(verdict, g->message);
   free_problem(g, &p);
   return result;
 }
 
-static bool capture(gpu *g, const swa_jit_kernel *kernel, const problem *p, sj_graph *graph_out)
-{
-  bool launched;
-  bool ended;
+typedef struct prepared {
+  const swa_jit_kernel *kernel;
+  const problem *problem;
+} prepared;
 
-  if (!sj_graph_begin(&g->device, g->stream)) {
-    (void)snprintf(g->message, sizeof g->message, "%s", g->device.message);
-    return false;
-  }
-  launched = launch(g, kernel, p, g->stream);
-  ended = sj_graph_end(&g->device, g->stream, graph_out);
-  if (launched && !ended) {
-    (void)snprintf(g->message, sizeof g->message, "%s", g->device.message);
-  }
-  if (ended && !launched) {
-    sj_graph_destroy(&g->device, *graph_out);
-  }
-  return launched && ended;
+static bool launch_on_stream(gpu *g, const void *data)
+{
+  const prepared *p = data;
+
+  return launch(g, p->kernel, p->problem, g->stream);
 }
 
 /* In place, so that each replay must find the parts written anew. */
@@ -150,17 +125,17 @@ static decode_result check_capture(gpu *g, const swa_jit_kernel *kernel, const m
   decode_result result = DECODE_PASSED;
 
   if (!make_problem(g, which, &p)) {
-    return fail(verdict, g->message);
+    return gpu_fail(verdict, g->message);
   }
-  if (!capture(g, kernel, &p, &graph)) {
+  if (!gpu_capture(g, launch_on_stream, &(prepared){kernel, &p}, &graph)) {
     free_problem(g, &p);
-    return fail(verdict, g->message);
+    return gpu_fail(verdict, g->message);
   }
   for (int replay = 0; replay < 3 && result == DECODE_PASSED; replay++) {
     if (!write_tensors(g, &p)) {
-      result = fail(verdict, g->message);
-    } else if (!sj_graph_launch(&g->device, graph, g->stream) || !wait(g)) {
-      result = fail(verdict, g->device.message);
+      result = gpu_fail(verdict, g->message);
+    } else if (!gpu_replay(g, graph)) {
+      result = gpu_fail(verdict, g->message);
     } else {
       result = read_and_judge(g, &p, verdict);
     }
@@ -183,7 +158,7 @@ void gpu_check_merges(gpu *g, gpu_tally *tally)
     char text[80];
 
     if (gpu_kernel(g, &config, &kernel) != SWA_JIT_OK) {
-      gpu_count(tally, "merge", fail(&verdict, g->message), &verdict);
+      gpu_count(tally, "merge", gpu_fail(&verdict, g->message), &verdict);
       return;
     }
     if (which->in_place != MERGE_NOT_IN_PLACE) {
