@@ -37,6 +37,28 @@ static void check_view(const uint8_t *bytes, size_t count, const sj_cubin_view *
   free(again);
 }
 
+/* The end of the file alone: what decode takes is read from it too, and never anything that lies before it. */
+static void check_end(const uint8_t *bytes, size_t count, size_t end_count, const sj_cubin_view *whole)
+{
+  sj_cubin_view view;
+  uint8_t *end = malloc(end_count == 0 ? 1 : end_count); /* of its own, so that a sanitizer sees a read before it */
+  demand(end != NULL);
+  if (end_count > 0) {
+    memcpy(end, bytes + count - end_count, end_count);
+  }
+  bool is_read = sj_cubin_file_read_end(end, end_count, count, &view);
+  if (is_read) {
+    const uint8_t *key = (const uint8_t *)view.key_text;
+    demand(view.cubin == NULL && key >= end && view.key_bytes <= (size_t)(end + end_count - key));
+  }
+  if (whole != NULL && count - whole->cubin_bytes <= end_count) {
+    demand(is_read && view.key_bytes == whole->key_bytes);
+    demand(memcmp(view.key_text, whole->key_text, view.key_bytes) == 0);
+    demand(view.note.compile_ns == whole->note.compile_ns);
+  }
+  free(end);
+}
+
 static void check(const uint8_t *bytes, size_t count)
 {
   sj_cubin_view view;
@@ -48,8 +70,13 @@ static void check(const uint8_t *bytes, size_t count)
   if (sj_cubin_file_decode(bytes, count, &view) == SWA_JIT_OK) {
     demand(has_key && key_offset == view.cubin_bytes && key_bytes == view.key_bytes);
     check_view(bytes, count, &view);
+    check_end(bytes, count, count - view.cubin_bytes, &view);
+    check_end(bytes, count, count - view.cubin_bytes - 1, &view);
+    check_end(bytes, count, count, &view);
   } else {
     demand(strlen(sj_message()) > 0 && strlen(sj_message()) < 512);
+    check_end(bytes, count, count, NULL);
+    check_end(bytes, count, count / 2, NULL);
   }
 }
 
