@@ -439,6 +439,14 @@ swa_jit_status swa_jit_store_each(swa_jit_lib *lib, uint32_t flags, swa_jit_entr
   return end(lib, "swa_jit_store_each", sj_inventory_each(lib, flags, call, entry_data));
 }
 
+swa_jit_status swa_jit_entry_check(const char *name, const void *bytes, size_t num_bytes)
+{
+  if (name == NULL || bytes == NULL) {
+    return fail_null(name == NULL ? "name" : "bytes");
+  }
+  return sj_inventory_check(name, bytes, num_bytes);
+}
+
 swa_jit_status swa_jit_store_add(swa_jit_lib *lib, const char *name, const void *bytes, size_t num_bytes,
                                  uint32_t *added_out)
 {

@@ -14,11 +14,13 @@ enum { KNOWN_FLAGS = SWA_JIT_EACH_VERIFY | SWA_JIT_EACH_SET_ASIDE | SWA_JIT_EACH
 /* ---- Each ------------------------------------------------------------------------------------------------ */
 
 typedef struct each_walk {
-  const sj_store *store;
+  sj_store *store; /* the folder under way */
+  uint32_t layer;  /* its number */
   uint32_t flags;
   swa_jit_entry_fn call;
   void *data;
   swa_jit_status status;
+  bool has_ended; /* the callback wants no more */
 } each_walk;
 
 /* The key that this library makes of a configuration. */
@@ -96,6 +98,7 @@ static bool show(void *data, const sj_store_file *file)
   swa_jit_entry entry = {
       .size = sizeof entry,
       .state = file->state,
+      .layer = walk->layer,
       .file_bytes = (uint64_t)file->status.st_size,
       .made_s = file->status.st_mtime,
       .folder = walk->store->path,
@@ -108,9 +111,9 @@ static bool show(void *data, const sj_store_file *file)
   sj_message_keep(&kept);
   walk->status = file->has_view ? add_view(walk, file, config_text, &key_text, &entry) : SWA_JIT_OK;
   sj_message_restore(walk->status, &kept);
-  bool go_on = walk->status == SWA_JIT_OK && walk->call(walk->data, &entry) == 0;
+  walk->has_ended = walk->status != SWA_JIT_OK || walk->call(walk->data, &entry) != 0;
   free(key_text);
-  return go_on;
+  return !walk->has_ended;
 }
 
 swa_jit_status sj_inventory_each(swa_jit_lib *lib, uint32_t flags, swa_jit_entry_fn call, void *entry_data)
@@ -119,11 +122,17 @@ swa_jit_status sj_inventory_each(swa_jit_lib *lib, uint32_t flags, swa_jit_entry
     return sj_fail(SWA_JIT_INVALID, "flags is 0x%x: this library knows the bits 0x%x; clear the others", flags,
                    (unsigned)KNOWN_FLAGS);
   }
-  if (lib->store.dir_fd < 0) {
+  if (!sj_store_is_there(&lib->store)) {
     return sj_lib_check_store(lib); /* it knows why there is none */
   }
-  each_walk walk = {.store = &lib->store, .flags = flags, .call = call, .data = entry_data};
-  swa_jit_status status = sj_store_walk(&lib->store, flags, show, &walk);
+  each_walk walk = {.flags = flags, .call = call, .data = entry_data};
+  swa_jit_status status = SWA_JIT_OK;
+  for (uint32_t i = lib->store.dir_fd >= 0 ? 0 : 1; i <= lib->store.num_layers && !walk.has_ended; i++) {
+    walk.store = i == 0 ? &lib->store : &lib->store.layers[i - 1];
+    walk.layer = i;
+    status = sj_store_walk(walk.store, i == 0 ? flags : flags & ~(uint32_t)SWA_JIT_EACH_SET_ASIDE, show, &walk);
+    walk.has_ended = walk.has_ended || status != SWA_JIT_OK;
+  }
   return status != SWA_JIT_OK ? status : walk.status;
 }
 
@@ -133,13 +142,14 @@ static swa_jit_status refuse_bytes(const char *name, const char *reason)
 {
   char shown[SJ_QUOTE_SIZE];
   sj_text_quote(name, strlen(name), shown);
-  return sj_fail(SWA_JIT_INVALID, "\"%s\" is not added to the cubin store: %s", shown, reason);
+  return sj_fail(SWA_JIT_INVALID, "\"%s\" is no entry of a cubin store: %s", sj_key_is_file_name(name) ? name : shown,
+                 reason);
 }
 
 static swa_jit_status check_bytes(const char *name, const void *bytes, size_t num_bytes, sj_cubin_view *view_out)
 {
   if (!sj_key_is_file_name(name)) {
-    return refuse_bytes(name, "it is not an entry's name");
+    return refuse_bytes(name, "it does not have an entry's name");
   }
   if (sj_cubin_file_decode(bytes, num_bytes, view_out) != SWA_JIT_OK) {
     sj_kept_message why;
@@ -150,6 +160,14 @@ static swa_jit_status check_bytes(const char *name, const void *bytes, size_t nu
     return refuse_bytes(name, "it holds another key than its name says");
   }
   return SWA_JIT_OK;
+}
+
+swa_jit_status sj_inventory_check(const char *name, const void *bytes, size_t num_bytes)
+{
+  sj_cubin_view view;
+  sj_kept_message kept;
+  sj_message_keep(&kept);
+  return sj_message_restore(check_bytes(name, bytes, num_bytes, &view), &kept);
 }
 
 /* The key as the store's calls take it, without a configuration: name and text are all that they read. */

@@ -5,8 +5,9 @@
 
 #include "lib.h"
 
-/* swa_jit_store_each, swa_jit_store_add, swa_jit_store_remove; pointers are not NULL. */
+/* swa_jit_store_each, swa_jit_entry_check, swa_jit_store_add, swa_jit_store_remove; pointers are not NULL. */
 swa_jit_status sj_inventory_each(swa_jit_lib *lib, uint32_t flags, swa_jit_entry_fn call, void *entry_data);
+swa_jit_status sj_inventory_check(const char *name, const void *bytes, size_t num_bytes);
 swa_jit_status sj_inventory_add(swa_jit_lib *lib, const char *name, const void *bytes, size_t num_bytes,
                                 bool *added_out);
 swa_jit_status sj_inventory_remove(swa_jit_lib *lib, const char *name);

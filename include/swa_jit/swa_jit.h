@@ -567,7 +567,7 @@ typedef enum swa_jit_entry_state {
 
 enum {
   SWA_JIT_EACH_VERIFY = 1u,    /* read every byte of each entry and check it as a hit does; else only its end is read */
-  SWA_JIT_EACH_SET_ASIDE = 2u, /* set bad entries aside, as a miss does */
+  SWA_JIT_EACH_SET_ASIDE = 2u, /* set bad entries aside, as a miss does; none of read-only folders */
   SWA_JIT_EACH_CURRENT = 4u    /* fill is_current: renders the source of each entry's configuration */
 };
 
@@ -575,6 +575,7 @@ typedef struct swa_jit_entry {
   uint32_t size;                /* sizeof(swa_jit_entry) */
   uint32_t state;               /* swa_jit_entry_state */
   uint32_t arch;                /* swa_jit_arch; 0 where config_text is "" */
+  uint32_t layer;               /* 0: in the folder that is written; 1, 2, ...: in that read-only one of cache_path */
   uint32_t is_current;          /* 1: this library asks for this very key; 0: it does not, or was not asked */
   uint32_t num_threads;         /* threads of a CTA and its dynamic shared memory, as this library plans them for the */
   uint32_t shared_memory_bytes; /* configuration; 0 where it is unknown */
@@ -582,6 +583,7 @@ typedef struct swa_jit_entry {
   uint32_t spill_store_bytes;
   uint32_t spill_load_bytes;
   uint32_t nvrtc_version; /* major * 1000 + minor * 10 */
+  uint32_t reserved;      /* 0 */
   uint64_t compile_ns;
   uint64_t cubin_bytes; /* 0 where it cannot be read */
   uint64_t file_bytes;
@@ -599,21 +601,26 @@ typedef struct swa_jit_entry {
  * swa_jit_close. 0 goes on; anything else ends the walk. */
 typedef uint32_t (*swa_jit_entry_fn)(void *entry_data, const swa_jit_entry *entry);
 
-/* Calls call with every entry of the store, and with what was or will be one, in the order of names. Locks and files
- * that the library does not name are passed over. flags: SWA_JIT_EACH_..., or-ed. Counts no hits and no misses.
+/* Calls call with every entry of the store, and with what was or will be one: folder by folder in the order in which
+ * they are searched, in the order of names. Locks and files that the library does not name are passed over. flags:
+ * SWA_JIT_EACH_..., or-ed. Counts no hits and no misses.
  * Returns: OK; INVALID; STORE_ERROR (no store, or its folder cannot be listed); OUT_OF_MEMORY. */
 SWA_JIT_API swa_jit_status swa_jit_store_each(swa_jit_lib *lib, uint32_t flags, swa_jit_entry_fn call,
                                               void *entry_data);
 
+/* Whether bytes are an entry of this name, whole and valid: what swa_jit_store_add checks.
+ * Returns: OK; INVALID (not an entry's name, or not its bytes). Thread-safety: any thread. */
+SWA_JIT_API swa_jit_status swa_jit_entry_check(const char *name, const void *bytes, size_t num_bytes);
+
 /* Adds an entry that another store gave (swa_jit_entry.name and bytes), after the checks of a hit, its name included.
- * added_out: 1; or 0 where the store holds a usable entry of this key already, which stays.
+ * added_out: 1; or 0 where the folder that is written holds a usable entry of this key already, which stays.
  * Returns: OK; INVALID (not an entry's name, or not its bytes); STORE_ERROR (no store, a read-only one, or one that
  * cannot be written); OUT_OF_MEMORY. */
 SWA_JIT_API swa_jit_status swa_jit_store_add(swa_jit_lib *lib, const char *name, const void *bytes, size_t num_bytes,
                                              uint32_t *added_out);
 
-/* Removes a file that swa_jit_store_each names; OK also when it is gone already. Programs that use the kernel keep it;
- * what asks for it next compiles it.
+/* Removes a file that swa_jit_store_each names in layer 0; OK also when it is gone already. Programs that use the
+ * kernel keep it; what asks for it next compiles it.
  * Returns: OK; INVALID (not such a name); STORE_ERROR (no store, a read-only one, or the system's reason). */
 SWA_JIT_API swa_jit_status swa_jit_store_remove(swa_jit_lib *lib, const char *name);
 

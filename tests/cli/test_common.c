@@ -59,6 +59,50 @@ static void splits_are_a_number_or_picked(void **state)
   assert_int_equal(num_splits, SJ_SPLITS_PICK);
 }
 
+static void amounts_are_whole_with_a_known_unit(void **state)
+{
+  static const char *const wrong[] = {"", "G", "1.5G", "-1", "1 G", "1g", "1GB", "99999999T", "1d"};
+  static const char *const no_times[] = {"", "d", "30", "1.5h", "1m", "1 d", "1D", "999999999999999999d", "1G"};
+  uint64_t value = 5;
+  (void)state;
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    assert_false(sj_number_read_bytes(wrong[i], &value));
+    assert_false(sj_number_read_seconds(no_times[i], &value));
+    assert_int_equal(value, 5);
+  }
+  assert_true(sj_number_read_bytes("0", &value));
+  assert_int_equal(value, 0);
+  assert_true(sj_number_read_bytes("3K", &value));
+  assert_int_equal(value, 3072);
+  assert_true(sj_number_read_bytes("2G", &value));
+  assert_true(value == UINT64_C(2) << 30);
+  assert_true(sj_number_read_bytes("16777215T", &value));
+  assert_true(sj_number_read_seconds("90min", &value));
+  assert_int_equal(value, 5400);
+  assert_true(sj_number_read_seconds("30d", &value));
+  assert_int_equal(value, 2592000);
+}
+
+static void amounts_are_written_short(void **state)
+{
+  static const struct {
+    uint64_t value;
+    const char *bytes, *seconds;
+  } cases[] = {
+      {0, "0 B", "0 s"},           {119, "119 B", "119 s"},      {120, "120 B", "2 min"},
+      {1024, "1.0 KiB", "17 min"}, {7200, "7.0 KiB", "2 h"},     {11000, "10 KiB", "3 h"},
+      {200000, "195 KiB", "2 d"},  {1572864, "1.5 MiB", "18 d"}, {UINT64_MAX, "15 EiB", "213503982334601 d"},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char text[SJ_NUMBER_TEXT_SIZE];
+    sj_number_write_bytes(cases[i].value, text);
+    assert_string_equal(text, cases[i].bytes);
+    sj_number_write_seconds(cases[i].value, text);
+    assert_string_equal(text, cases[i].seconds);
+  }
+}
+
 static void real_is_decimal_and_finite(void **state)
 {
   static const char *const wrong[] = {"", "nan", "inf", "0x1p3", "1,5", "1e999", "1 ", "e", "--1"};
@@ -154,6 +198,7 @@ static void json_is_nested_and_escaped(void **state)
   sj_json_close(&json, ']');
   sj_json_bool(&json, "yes", true);
   sj_json_text(&json, "none", NULL);
+  sj_json_text(&json, "path", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xff \xc3 \xed\xa0\x80 \xc0\xaf \xf0\x9f");
   sj_json_close(&json, '}');
   assert_string_equal(contents(file, &text, &size), "{\n"
                                                     "  \"text\": \"a\\\"b\\\\c\\nd\\u0001\",\n"
@@ -163,7 +208,9 @@ static void json_is_nested_and_escaped(void **state)
                                                     "  ],\n"
                                                     "  \"empty\": [],\n"
                                                     "  \"yes\": true,\n"
-                                                    "  \"none\": null\n"
+                                                    "  \"none\": null,\n"
+                                                    "  \"path\": \"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \\ufffd "
+                                                    "\\ufffd \\ufffd\\ufffd\\ufffd \\ufffd\\ufffd \\ufffd\\ufffd\"\n"
                                                     "}\n");
   free(text);
 }
@@ -326,6 +373,8 @@ int main(void)
       cmocka_unit_test(ending_of_a_noun_is_plural_but_for_one),
       cmocka_unit_test(number_is_digits_that_fit),
       cmocka_unit_test(splits_are_a_number_or_picked),
+      cmocka_unit_test(amounts_are_whole_with_a_known_unit),
+      cmocka_unit_test(amounts_are_written_short),
       cmocka_unit_test(real_is_decimal_and_finite),
       cmocka_unit_test(list_gives_its_elements_in_order),
       cmocka_unit_test(list_with_an_empty_or_long_element_is_unsound),

@@ -145,6 +145,35 @@ swa_jit_status swa_jit_ptx(swa_jit_lib *lib, const swa_jit_config *config, const
   return config->head_group == 16 ? sj_fail(SWA_JIT_NO_COMPILER, "no NVRTC") : SWA_JIT_OK;
 }
 
+const char *swa_jit_arch_name(uint32_t arch)
+{
+  return sj_arch_find(arch) != NULL ? sj_arch_find(arch)->name : NULL;
+}
+
+swa_jit_status swa_jit_key_text(swa_jit_lib *lib, const swa_jit_config *config, const char **key_text_out)
+{
+  (void)lib;
+  (void)config;
+  *key_text_out = "a:1=x\n";
+  return SWA_JIT_OK;
+}
+
+swa_jit_status swa_jit_store_each(swa_jit_lib *lib, uint32_t flags, swa_jit_entry_fn call, void *entry_data)
+{
+  (void)lib;
+  (void)flags;
+  (void)call;
+  (void)entry_data;
+  return SWA_JIT_OK; /* an empty store */
+}
+
+swa_jit_status swa_jit_store_remove(swa_jit_lib *lib, const char *name)
+{
+  (void)lib;
+  (void)name;
+  return SWA_JIT_OK;
+}
+
 /* ---- helpers ---------------------------------------------------------------------------------------------- */
 
 static void compile(warm_plan *plan, const warm_options *options)

@@ -142,6 +142,49 @@ static void added_entry_is_a_hit_elsewhere(void **state)
   free(other);
 }
 
+static void entries_of_layers_come_after_the_own_and_stay(void **state)
+{
+  build_fixture fixture;
+  swa_jit_lib *lib = NULL;
+  swa_jit_options options = SWA_JIT_OPTIONS_INIT;
+  seen_entries seen = {0};
+  char *own = temp_dir_join(*state, "own");
+  build_fixture_warm(*state);
+  build_fixture_open(&fixture, *state, 0, NULL);
+  options.cache_dir = own;
+  options.cache_path = fixture.cache_dir;
+  assert_int_equal(swa_jit_open(&options, &lib), SWA_JIT_OK);
+  seen_entries from = look(&fixture, SWA_JIT_EACH_VERIFY);
+  uint32_t added = 7;
+  assert_int_equal(swa_jit_store_add(lib, from.entries[0].name, from.entries[0].bytes,
+                                     (size_t)from.entries[0].entry.file_bytes, &added),
+                   SWA_JIT_OK);
+  assert_int_equal(added, 1); /* a layer's does not count: what is added is to be in the folder that is written */
+  assert_int_equal(swa_jit_store_each(lib, 0, see, &seen), SWA_JIT_OK);
+  assert_int_equal(seen.count, 2);
+  assert_int_equal(seen.entries[0].entry.layer, 0);
+  assert_string_equal(seen.entries[0].folder, own);
+  assert_int_equal(seen.entries[1].entry.layer, 1);
+  assert_string_equal(seen.entries[1].folder, fixture.cache_dir);
+  assert_string_equal(seen.entries[0].name, seen.entries[1].name);
+  char *path = temp_dir_join(fixture.cache_dir, seen.entries[1].name);
+  assert_true(temp_dir_write(path, "bad", 3));
+  seen.count = 0;
+  assert_int_equal(swa_jit_store_each(lib, SWA_JIT_EACH_SET_ASIDE, see, &seen), SWA_JIT_OK);
+  assert_int_equal(seen.entries[1].entry.state, SWA_JIT_ENTRY_BAD);
+  assert_int_equal(temp_dir_count(fixture.cache_dir, ".bad-"), 0);
+  assert_int_equal(swa_jit_store_remove(lib, seen.entries[0].name), SWA_JIT_OK);
+  seen.count = 0;
+  assert_int_equal(swa_jit_store_each(lib, 0, see, &seen), SWA_JIT_OK);
+  assert_int_equal(seen.count, 1);
+  assert_int_equal(seen.entries[0].entry.layer, 1);
+  finish(&from);
+  swa_jit_close(&lib);
+  build_fixture_close(&fixture);
+  free(path);
+  free(own);
+}
+
 static void bytes_that_are_no_entry_are_not_added(void **state)
 {
   build_fixture fixture;
@@ -155,10 +198,15 @@ static void bytes_that_are_no_entry_are_not_added(void **state)
   char renamed[256];
   memcpy(renamed, each->name, sizeof renamed);
   renamed[strlen("swa_decode-sm_")] = '8';
+  assert_int_equal(swa_jit_entry_check(each->name, each->bytes, count), SWA_JIT_OK);
+  assert_int_equal(swa_jit_entry_check(renamed, each->bytes, count), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_entry_check(each->name, each->bytes, count - 1), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_entry_check(NULL, each->bytes, count), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_entry_check(each->name, NULL, count), SWA_JIT_INVALID);
   assert_int_equal(swa_jit_store_add(fixture.lib, renamed, each->bytes, count, &added), SWA_JIT_INVALID);
   assert_non_null(strstr(swa_jit_message(), "another key than its name says"));
   assert_int_equal(swa_jit_store_add(fixture.lib, "../evil.cubin", each->bytes, count, &added), SWA_JIT_INVALID);
-  assert_non_null(strstr(swa_jit_message(), "not an entry's name"));
+  assert_non_null(strstr(swa_jit_message(), "does not have an entry's name"));
   assert_int_equal(swa_jit_store_add(fixture.lib, each->name, each->bytes, count - 1, &added), SWA_JIT_INVALID);
   ((uint8_t *)each->bytes)[100] ^= 1;
   assert_int_equal(swa_jit_store_add(fixture.lib, each->name, each->bytes, count, &added), SWA_JIT_INVALID);
@@ -217,6 +265,7 @@ int main(void)
       IN_TEMP_DIR(entry_shows_what_the_kernel_s_info_says),
       IN_TEMP_DIR(entry_of_another_template_is_not_current),
       IN_TEMP_DIR(added_entry_is_a_hit_elsewhere),
+      IN_TEMP_DIR(entries_of_layers_come_after_the_own_and_stay),
       IN_TEMP_DIR(bytes_that_are_no_entry_are_not_added),
       IN_TEMP_DIR(without_a_store_or_to_a_read_only_one_nothing_is_done),
       IN_TEMP_DIR(wrong_arguments_are_refused),

@@ -16,7 +16,7 @@ typedef struct sj_json { /* zero but for file */
 
 void sj_json_open(sj_json *json, const char *key, char bracket);      /* '{' or '[' */
 void sj_json_close(sj_json *json, char bracket);                      /* '}' or ']' */
-void sj_json_text(sj_json *json, const char *key, const char *value); /* NULL: null. Bytes above 127 pass as they are */
+void sj_json_text(sj_json *json, const char *key, const char *value); /* NULL: null. What is no UTF-8 becomes U+FFFD */
 void sj_json_number(sj_json *json, const char *key, uint64_t value);
 void sj_json_real(sj_json *json, const char *key, double value); /* not finite: null */
 void sj_json_bool(sj_json *json, const char *key, bool value);

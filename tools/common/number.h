@@ -11,6 +11,16 @@
 /* A whole decimal number, digits only; false when it is something else or does not fit. */
 bool sj_number_read(const char *text, uint64_t *value_out);
 
+/* A number of bytes, "2G": a whole number with K, M, G or T (1024 to its powers) or nothing behind it. And a time in
+ * seconds, "30d": with s, min, h or d behind it. False as above. */
+bool sj_number_read_bytes(const char *text, uint64_t *bytes_out);
+bool sj_number_read_seconds(const char *text, uint64_t *seconds_out);
+
+/* Both for people, "1.5 MiB" and "12 d": three digits at most, rounded down. */
+#define SJ_NUMBER_TEXT_SIZE 32
+void sj_number_write_bytes(uint64_t bytes, char text_out[SJ_NUMBER_TEXT_SIZE]);
+void sj_number_write_seconds(uint64_t seconds, char text_out[SJ_NUMBER_TEXT_SIZE]);
+
 /* A finite decimal number such as -1.5 or 2e-3; false otherwise ("nan", "inf" and hexadecimal included). */
 bool sj_number_read_real(const char *text, double *value_out);
 

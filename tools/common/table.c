@@ -26,21 +26,25 @@ void sj_table_add(sj_table *table, const char *format, ...)
   table->cells[table->num_cells++] = length < 0 ? sj_memory_copy("?") : cell;
 }
 
-static int column_width(const sj_table *table, size_t column)
+/* Once for the whole table: it may have many thousand rows. malloc'd. */
+static int *find_widths(const sj_table *table)
 {
-  size_t width = strlen(table->columns[column].title);
-  for (size_t i = column; i < table->num_cells; i += table->num_columns) {
-    size_t length = strlen(table->cells[i]);
-    width = length > width ? length : width;
+  int *widths = sj_memory_get(table->num_columns, sizeof *widths);
+  for (size_t i = 0; i < table->num_columns; i++) {
+    widths[i] = (int)strlen(table->columns[i].title);
   }
-  return (int)width;
+  for (size_t i = 0; i < table->num_cells; i++) {
+    int length = (int)strlen(table->cells[i]);
+    int *width = &widths[i % table->num_columns];
+    *width = length > *width ? length : *width;
+  }
+  return widths;
 }
 
 /* The last column is not padded: no line ends in blanks. */
-static void print_cell(const sj_table *table, size_t column, const char *text, FILE *file)
+static void print_cell(const sj_table *table, size_t column, int width, const char *text, FILE *file)
 {
   bool last = column + 1 == table->num_columns;
-  int width = column_width(table, column);
   if (table->columns[column].right) {
     fprintf(file, "%*s", width, text);
   } else {
@@ -51,14 +55,15 @@ static void print_cell(const sj_table *table, size_t column, const char *text, F
 
 void sj_table_print(const sj_table *table, FILE *file)
 {
+  int *widths = find_widths(table);
   for (size_t i = 0; i < table->num_columns; i++) {
-    print_cell(table, i, table->columns[i].title, file);
+    print_cell(table, i, widths[i], table->columns[i].title, file);
   }
-  size_t column = 0;
   for (size_t i = 0; i < table->num_cells; i++) {
-    print_cell(table, column, table->cells[i], file);
-    column = column + 1 < table->num_columns ? column + 1 : 0;
+    const size_t column = i % table->num_columns;
+    print_cell(table, column, widths[column], table->cells[i], file);
   }
+  free(widths);
 }
 
 void sj_table_finish(sj_table *table)

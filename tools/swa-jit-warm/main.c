@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* swa-jit-warm: options -> plan -> work -> print. */
-#include <errno.h>
+/* swa-jit-warm: options -> plan -> work -> print; or options -> the store -> print. */
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "explain.h"
+#include "inspect.h"
 #include "memory.h"
 #include "print.h"
+#include "prune.h"
+#include "transfer.h"
 #include "work.h"
-
-enum { EXIT_GOOD = 0, EXIT_SOME_FAILED = 1, EXIT_USAGE = 2 };
 
 /* Warnings of the library. Its errors are not repeated: the calls that failed tell them. */
 static void print_log(void *log_data, uint32_t level, const char *line)
@@ -28,22 +28,42 @@ static double now(void)
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* A dry run creates no folder: one that is missing holds nothing. */
-static uint32_t dry_run_flags(const warm_options *options)
+/* Whether a command writes to the store. */
+static bool is_writing(const warm_options *options)
 {
-  bool is_missing = options->cache_dir != NULL && access(options->cache_dir, F_OK) != 0 && errno == ENOENT;
-  return is_missing ? SWA_JIT_FLAG_NO_STORE : SWA_JIT_FLAG_READ_ONLY;
+  switch (options->command) {
+  case WARM_COMPILE:
+    return true;
+  case WARM_PRUNE:
+  case WARM_IMPORT:
+    return !options->dry_run;
+  default:
+    return options->set_aside;
+  }
+}
+
+/* What only looks creates no folder. For who asks what would be done a missing one holds nothing; who asks what is in
+ * it is told. */
+static uint32_t choose_flags(const warm_options *options)
+{
+  if (is_writing(options)) {
+    return 0;
+  }
+  bool may_miss = options->command == WARM_DRY_RUN || options->command == WARM_CHECK || options->command == WARM_IMPORT;
+  return may_miss && warm_options_lack_folder(options) ? SWA_JIT_FLAG_NO_STORE : SWA_JIT_FLAG_READ_ONLY;
 }
 
 static bool open_library(const warm_options *options, sj_progress *progress, swa_jit_lib **lib_out)
 {
   swa_jit_options wanted = SWA_JIT_OPTIONS_INIT;
-  wanted.flags = options->dry_run ? dry_run_flags(options) : 0;
+  wanted.flags = choose_flags(options);
   wanted.log_level = SWA_JIT_LOG_WARN;
   wanted.log = print_log;
   wanted.log_data = progress;
   wanted.cache_dir = options->cache_dir;
-  if (options->cache_dir != NULL && !options->dry_run) { /* a layer is whole by itself, and for every user */
+  bool is_asking =
+      options->command == WARM_DRY_RUN || options->command == WARM_CHECK || options->command == WARM_EXPLAIN;
+  if (options->cache_dir != NULL && !is_asking) { /* a layer is whole by itself, and for every user */
     wanted.flags |= SWA_JIT_FLAG_ALL_READ;
     wanted.cache_path = "";
   }
@@ -55,57 +75,111 @@ static bool open_library(const warm_options *options, sj_progress *progress, swa
   return status == SWA_JIT_OK;
 }
 
+/* ---- commands about configurations ------------------------------------------------------------------------ */
+
+static void print_plan(const warm_plan *plan, const warm_options *options, double seconds)
+{
+  if (options->json) {
+    warm_print_json(plan, options->command, seconds);
+  } else if (options->command == WARM_CHECK) {
+    warm_print_check(plan);
+  } else if (!options->quiet && options->command == WARM_DRY_RUN) {
+    warm_print_dry_table(plan);
+  } else if (!options->quiet) {
+    warm_print_table(plan, seconds);
+  }
+}
+
 static int work(warm_plan *plan, const warm_options *options, swa_jit_lib *lib, sj_progress *progress)
 {
   double start = now();
   if (!warm_plan_settle(plan, lib)) {
-    return EXIT_SOME_FAILED;
+    return WARM_EXIT_FAILED;
   }
-  if (!options->dry_run) {
+  if (options->command == WARM_COMPILE) {
     warm_work_check_store(plan, lib);
-  }
-  progress->total = warm_plan_count(plan, WARM_WAITING);
-  if (options->dry_run) {
-    warm_work_look(plan, lib);
-  } else {
+    progress->total = warm_plan_count(plan, WARM_WAITING);
     warm_work_compile(plan, options, lib, progress);
+  } else {
+    warm_work_look(plan, lib);
   }
   sj_progress_clear(progress);
-  if (options->json) {
-    warm_print_json(plan, now() - start);
-  } else if (!options->quiet && options->dry_run) {
-    warm_print_dry_table(plan);
-  } else if (!options->quiet) {
-    warm_print_table(plan, now() - start);
+  int status = warm_plan_is_good(plan) ? WARM_EXIT_GOOD : WARM_EXIT_FAILED;
+  if (options->command == WARM_EXPLAIN) {
+    status = warm_explain(plan, options, lib);
+  } else {
+    print_plan(plan, options, now() - start);
   }
   warm_print_reasons(plan, options->quiet);
-  return warm_plan_is_good(plan) ? EXIT_GOOD : EXIT_SOME_FAILED;
+  bool is_incomplete = options->command == WARM_CHECK && warm_plan_count(plan, WARM_MISSING) > 0;
+  return status == WARM_EXIT_GOOD && is_incomplete ? WARM_EXIT_ABSENT : status;
+}
+
+static int run_on_configurations(const warm_options *options)
+{
+  warm_plan plan;
+  sj_progress progress;
+  swa_jit_lib *lib = NULL;
+  int status = WARM_EXIT_FAILED;
+  if (!warm_plan_make(options, &plan)) {
+    return WARM_EXIT_USAGE;
+  }
+  sj_progress_init(&progress, stderr, options->quiet, plan.num_jobs);
+  bool is_ready = options->command != WARM_COMPILE || warm_work_prepare(options);
+  if (is_ready && open_library(options, &progress, &lib)) {
+    status = work(&plan, options, lib, &progress);
+  }
+  warm_plan_finish(&plan);
+  swa_jit_close(&lib);
+  sj_progress_finish(&progress);
+  return status;
+}
+
+/* ---- commands about the store ----------------------------------------------------------------------------- */
+
+static int run_store_command(const warm_options *options, swa_jit_lib *lib)
+{
+  switch (options->command) {
+  case WARM_LIST:
+    return warm_list(options, lib);
+  case WARM_VERIFY:
+    return warm_verify(options, lib);
+  case WARM_SHOW:
+    return warm_show(options, lib);
+  case WARM_PRUNE:
+    return warm_prune(options, lib);
+  case WARM_EXPORT:
+    return warm_export(options, lib);
+  default:
+    return warm_import(options, lib);
+  }
+}
+
+static int run_on_store(const warm_options *options)
+{
+  sj_progress progress;
+  swa_jit_lib *lib = NULL;
+  int status = WARM_EXIT_FAILED;
+  sj_progress_init(&progress, stderr, options->quiet, 0);
+  if (open_library(options, &progress, &lib)) {
+    status = run_store_command(options, lib);
+  }
+  swa_jit_close(&lib);
+  sj_progress_finish(&progress);
+  return status;
 }
 
 int main(int argc, char **argv)
 {
   warm_options options;
-  warm_plan plan;
-  sj_progress progress;
-  swa_jit_lib *lib = NULL;
   sj_cli_outcome outcome = warm_options_read(argc, argv, &options);
   if (outcome != SJ_CLI_RUN) {
-    return outcome == SJ_CLI_SHOWN ? EXIT_GOOD : EXIT_USAGE;
+    return outcome == SJ_CLI_SHOWN ? WARM_EXIT_GOOD : WARM_EXIT_USAGE;
   }
-  if (!warm_plan_make(&options, &plan)) {
-    return EXIT_USAGE;
-  }
-  sj_progress_init(&progress, stderr, options.quiet, plan.num_jobs);
-  int status = EXIT_SOME_FAILED;
-  if (warm_work_prepare(&options) && open_library(&options, &progress, &lib)) {
-    status = work(&plan, &options, lib, &progress);
-  }
+  int status = options.command >= WARM_LIST ? run_on_store(&options) : run_on_configurations(&options);
   if (fflush(stdout) != 0) {
     perror(warm_cli.name);
-    status = EXIT_SOME_FAILED;
+    status = WARM_EXIT_FAILED;
   }
-  warm_plan_finish(&plan);
-  swa_jit_close(&lib);
-  sj_progress_finish(&progress);
   return status;
 }

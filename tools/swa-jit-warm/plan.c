@@ -236,6 +236,12 @@ static bool add_file(warm_plan *plan, const warm_options *options)
   return added;
 }
 
+void warm_job_fail(warm_job *job, swa_jit_status status)
+{
+  job->state = WARM_FAILED;
+  job->reason = sj_memory_format("%s (%s)", swa_jit_message(), swa_jit_status_name(status));
+}
+
 /* ---- the plan --------------------------------------------------------------------------------------------- */
 
 bool warm_plan_make(const warm_options *options, warm_plan *plan_out)

@@ -35,6 +35,9 @@ typedef struct warm_plan {
   size_t capacity;
 } warm_plan;
 
+/* Ends a job as failed, for this thread's last message and the status that came with it. */
+void warm_job_fail(warm_job *job, swa_jit_status status);
+
 /* From the lists, the preset or the file. False with the reason printed: the tool ends with status 2. */
 bool warm_plan_make(const warm_options *options, warm_plan *plan_out);
 

@@ -4,16 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json.h"
 #include "memory.h"
 #include "number.h"
+#include "print_entries.h"
 #include "table.h"
 
 static const char *const state_names[] = {"waiting", "hit", "compiled", "missing", "refused", "failed"};
 
-/* The configuration for a row: the first five fields, of a merge the first, and of the others those that differ from
- * the default. */
-static void shorten(const warm_job *job, char text[512])
+void warm_print_short(const char *config_text, char text_out[512])
 {
   char usual[256] = "";
   swa_jit_config config;
@@ -21,9 +19,10 @@ static void shorten(const warm_job *job, char text[512])
   if (swa_jit_config_to_text(&config, usual, sizeof usual) != SWA_JIT_OK) {
     usual[0] = '\0'; /* every field differs then */
   }
-  const unsigned last_shown = job->config.kernel == SWA_JIT_KERNEL_MERGE ? WARM_ARCH : WARM_WINDOW_SIZE;
+  const unsigned last_shown = strstr(config_text, " kernel=merge") != NULL ? WARM_ARCH : WARM_WINDOW_SIZE;
   size_t length = 0;
-  const char *at = job->text;
+  const char *at = config_text;
+  text_out[0] = '\0';
   for (unsigned i = 0; *at != '\0'; i++) {
     size_t count = strcspn(at, " ");
     char field[256];
@@ -31,7 +30,7 @@ static void shorten(const warm_job *job, char text[512])
     const char *found = strstr(usual, field);
     bool is_usual = found != NULL && (found[count + 1] == ' ' || found[count + 1] == '\0');
     if (i <= last_shown || !is_usual) {
-      length += (size_t)snprintf(text + length, 512 - length, "%s", i == 0 ? field + 1 : field);
+      length += (size_t)snprintf(text_out + length, 512 - length, "%s", i == 0 ? field + 1 : field);
     }
     at += count;
     at += strspn(at, " ");
@@ -41,7 +40,7 @@ static void shorten(const warm_job *job, char text[512])
 char *warm_print_step(const warm_job *job)
 {
   char text[512] = "";
-  shorten(job, text);
+  warm_print_short(job->text, text);
   if (job->state == WARM_COMPILED) {
     return sj_memory_format("compiled %s in %.0f ms", text, (double)job->info.compile_ns * 1e-6);
   }
@@ -56,7 +55,7 @@ static bool has_kernel(const warm_job *job)
 static void add_row(sj_table *table, const warm_job *job)
 {
   char text[512] = "";
-  shorten(job, text);
+  warm_print_short(job->text, text);
   sj_table_add(table, "%s", text);
   if (has_kernel(job)) {
     sj_table_add(table, "%u", job->info.num_registers);
@@ -98,7 +97,7 @@ void warm_print_dry_table(const warm_plan *plan)
   for (size_t i = 0; i < plan->num_jobs; i++) {
     const warm_job *job = &plan->jobs[i];
     char text[512] = "";
-    shorten(job, text);
+    warm_print_short(job->text, text);
     sj_table_add(&table, "%s", text);
     sj_table_add(&table, "%s", job->state == WARM_HIT ? "held" : state_names[job->state]);
     sj_table_add(&table, "%s", job->file_name != NULL ? job->file_name : "-");
@@ -110,7 +109,20 @@ void warm_print_dry_table(const warm_plan *plan)
          warm_plan_count(plan, WARM_MISSING), warm_plan_count(plan, WARM_REFUSED), warm_plan_count(plan, WARM_FAILED));
 }
 
-static void print_json_job(sj_json *json, const warm_job *job)
+void warm_print_check(const warm_plan *plan)
+{
+  size_t num_missing = warm_plan_count(plan, WARM_MISSING);
+  for (size_t i = 0; i < plan->num_jobs; i++) {
+    if (plan->jobs[i].state == WARM_MISSING) {
+      printf("%s\n", plan->jobs[i].text);
+    }
+  }
+  printf("%s%zu of %zu configuration%s would have to be compiled%s\n", num_missing > 0 ? "# " : "", num_missing,
+         plan->num_jobs, sj_number_ending(plan->num_jobs),
+         num_missing > 0 ? ": the same command without --check does it" : "");
+}
+
+void warm_json_open_job(sj_json *json, const warm_job *job)
 {
   sj_json_open(json, NULL, '{');
   sj_json_text(json, "configuration", job->text);
@@ -130,22 +142,26 @@ static void print_json_job(sj_json *json, const warm_job *job)
   if (job->reason != NULL) {
     sj_json_text(json, "reason", job->reason);
   }
-  sj_json_close(json, '}');
 }
 
-void warm_print_json(const warm_plan *plan, double seconds)
+void warm_json_counts(sj_json *json, const warm_plan *plan)
+{
+  for (warm_state state = WARM_HIT; state <= WARM_FAILED; state++) {
+    sj_json_number(json, state_names[state], warm_plan_count(plan, state));
+  }
+}
+
+void warm_print_json(const warm_plan *plan, warm_command command, double seconds)
 {
   sj_json json = {.file = stdout};
-  sj_json_open(&json, NULL, '{');
-  sj_json_text(&json, "version", swa_jit_version_text());
+  warm_json_begin(&json, warm_command_names[command]);
   sj_json_open(&json, "configurations", '[');
   for (size_t i = 0; i < plan->num_jobs; i++) {
-    print_json_job(&json, &plan->jobs[i]);
+    warm_json_open_job(&json, &plan->jobs[i]);
+    sj_json_close(&json, '}');
   }
   sj_json_close(&json, ']');
-  for (warm_state state = WARM_HIT; state <= WARM_FAILED; state++) {
-    sj_json_number(&json, state_names[state], warm_plan_count(plan, state));
-  }
+  warm_json_counts(&json, plan);
   sj_json_real(&json, "seconds", seconds);
   sj_json_close(&json, '}');
 }

@@ -39,11 +39,6 @@ static void fail(warm_job *job, char *reason)
   job->reason = reason;
 }
 
-static void fail_status(warm_job *job, swa_jit_status status)
-{
-  fail(job, sj_memory_format("%s (%s)", swa_jit_message(), swa_jit_status_name(status)));
-}
-
 /* DIR/<entry's name with suffix in place of .cubin> */
 static void write_dump(warm_job *job, const char *folder, const char *suffix, const char *text)
 {
@@ -70,7 +65,7 @@ static void dump(const warm_crew *crew, warm_job *job)
   if (crew->options->dump_source != NULL) {
     status = swa_jit_source(crew->lib, &job->config, &text);
     if (status != SWA_JIT_OK) {
-      fail_status(job, status);
+      warm_job_fail(job, status);
       return;
     }
     write_dump(job, crew->options->dump_source, ".cu", text);
@@ -78,7 +73,7 @@ static void dump(const warm_crew *crew, warm_job *job)
   if (crew->options->dump_ptx != NULL && job->state != WARM_FAILED) {
     status = swa_jit_ptx(crew->lib, &job->config, &text);
     if (status != SWA_JIT_OK) {
-      fail_status(job, status);
+      warm_job_fail(job, status);
       return;
     }
     write_dump(job, crew->options->dump_ptx, ".ptx", text);
@@ -91,7 +86,7 @@ static bool is_held(swa_jit_lib *lib, warm_job *job)
   uint32_t held = 0;
   swa_jit_status status = swa_jit_store_has(lib, &job->config, &job->file_name, &held);
   if (status != SWA_JIT_OK) {
-    fail_status(job, status);
+    warm_job_fail(job, status);
   }
   return held != 0;
 }
@@ -135,7 +130,7 @@ static void get(const warm_crew *crew, warm_job *job)
   size_t cubin_bytes = 0;
   swa_jit_status status = swa_jit_cubin_get(crew->lib, &job->config, &cubin, &cubin_bytes, &job->info);
   if (status != SWA_JIT_OK) {
-    fail_status(job, status);
+    warm_job_fail(job, status);
     return;
   }
   job->file_name = job->info.file_name;

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "entries.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+#include "options.h"
+
+static const char *const state_names[WARM_NUM_STATES] = {
+    [SWA_JIT_ENTRY_USABLE] = "usable",         [SWA_JIT_ENTRY_BAD] = "bad",
+    [SWA_JIT_ENTRY_UNREADABLE] = "unreadable", [SWA_JIT_ENTRY_SET_ASIDE] = "set-aside",
+    [SWA_JIT_ENTRY_TEMPORARY] = "temporary",
+};
+
+void warm_entries_add(warm_entries *entries, const swa_jit_entry *entry)
+{
+  if (entries->count == entries->capacity) {
+    entries->capacity = entries->capacity != 0 ? 2 * entries->capacity : 256;
+    entries->entries = sj_memory_grow(entries->entries, entries->capacity, sizeof *entries->entries);
+  }
+  swa_jit_entry *copy = &entries->entries[entries->count++];
+  *copy = *entry;
+  copy->folder = sj_memory_copy(entry->folder);
+  copy->name = sj_memory_copy(entry->name);
+  copy->config_text = sj_memory_copy(entry->config_text);
+  copy->key_text = sj_memory_copy(entry->key_text);
+  copy->reason = sj_memory_copy(entry->reason);
+  copy->bytes = NULL;
+}
+
+static uint32_t add(void *entry_data, const swa_jit_entry *entry)
+{
+  warm_entries_add(entry_data, entry);
+  return 0;
+}
+
+bool warm_entries_read(swa_jit_lib *lib, uint32_t flags, warm_entries *entries_out)
+{
+  warm_entries entries = {0};
+  swa_jit_status status = swa_jit_store_each(lib, flags, add, &entries);
+  if (status != SWA_JIT_OK) {
+    fprintf(stderr, "%s: %s (%s)\n", warm_cli.name, swa_jit_message(), swa_jit_status_name(status));
+    warm_entries_finish(&entries);
+    return false;
+  }
+  *entries_out = entries;
+  return true;
+}
+
+static void free_text(const char *text)
+{
+  free((void *)(uintptr_t)text);
+}
+
+static void finish_entry(const swa_jit_entry *entry)
+{
+  free_text(entry->folder);
+  free_text(entry->name);
+  free_text(entry->config_text);
+  free_text(entry->key_text);
+  free_text(entry->reason);
+}
+
+void warm_entries_drop_layers(warm_entries *entries)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < entries->count; i++) {
+    if (entries->entries[i].layer == 0) {
+      entries->entries[count++] = entries->entries[i];
+    } else {
+      finish_entry(&entries->entries[i]);
+    }
+  }
+  entries->count = count;
+}
+
+void warm_entries_finish(warm_entries *entries)
+{
+  for (size_t i = 0; i < entries->count; i++) {
+    finish_entry(&entries->entries[i]);
+  }
+  free(entries->entries);
+  *entries = (warm_entries){0};
+}
+
+const char *warm_entry_state_name(uint32_t state)
+{
+  return state < WARM_NUM_STATES ? state_names[state] : "?";
+}
+
+int64_t warm_entry_last_use(const swa_jit_entry *entry)
+{
+  return entry->used_s > entry->made_s ? entry->used_s : entry->made_s;
+}
+
+const char *warm_entry_digest(const swa_jit_entry *entry)
+{
+  enum { NUM_DIGITS = 32 };
+  const char *dash = strrchr(entry->name, '-');
+  if (entry->state == SWA_JIT_ENTRY_SET_ASIDE || dash == NULL || strspn(dash + 1, "0123456789abcdef") != NUM_DIGITS
+      || strcmp(dash + 1 + NUM_DIGITS, ".cubin") != 0) {
+    return "";
+  }
+  return dash + 1;
+}
+
+size_t warm_entries_count(const warm_entries *entries, uint32_t state, uint64_t *bytes_out)
+{
+  size_t count = 0;
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < entries->count; i++) {
+    if (state == WARM_NUM_STATES || entries->entries[i].state == state) {
+      count++;
+      bytes += entries->entries[i].file_bytes;
+    }
+  }
+  if (bytes_out != NULL) {
+    *bytes_out = bytes;
+  }
+  return count;
+}

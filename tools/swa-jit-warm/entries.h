@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the store holds, copied so that it can be sorted, compared and printed after the walk. */
+#ifndef WARM_ENTRIES_H
+#define WARM_ENTRIES_H
+
+#include <stdbool.h>
+
+#include "swa_jit/swa_jit.h"
+
+enum { WARM_NUM_STATES = 5 }; /* of swa_jit_entry_state */
+
+typedef struct warm_entries {
+  swa_jit_entry *entries; /* their texts are malloc'd, bytes is NULL; in the order of names */
+  size_t count, capacity;
+} warm_entries;
+
+/* flags: SWA_JIT_EACH_... False with the reason printed. */
+bool warm_entries_read(swa_jit_lib *lib, uint32_t flags, warm_entries *entries_out);
+/* One more, copied. */
+void warm_entries_add(warm_entries *entries, const swa_jit_entry *entry);
+void warm_entries_finish(warm_entries *entries);
+
+/* Keeps those of the folder that is written. */
+void warm_entries_drop_layers(warm_entries *entries);
+
+/* "usable", "bad", "unreadable", "set-aside" or "temporary"; "?" for a later library's. */
+const char *warm_entry_state_name(uint32_t state);
+
+/* The last seconds since 1970 at which it was used or made. */
+int64_t warm_entry_last_use(const swa_jit_entry *entry);
+
+/* The digest in a name, of 32 digits, or "" where there is none. */
+const char *warm_entry_digest(const swa_jit_entry *entry);
+
+/* How many are in a state, and how many bytes their files have; of all with WARM_NUM_STATES. */
+size_t warm_entries_count(const warm_entries *entries, uint32_t state, uint64_t *bytes_out);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "memory.h"
+#include "names.h"
+#include "number.h"
+#include "print_entries.h"
+#include "stop.h"
+#include "tar.h"
+#include "transfer.h"
+
+typedef struct exporting {
+  const warm_options *options;
+  FILE *file;
+  char *temporary; /* name of the file being written; NULL: standard output */
+  warm_names names;
+  warm_entries left_out;
+  uint64_t bytes;
+  int error; /* errno of a failed write; 0: none */
+} exporting;
+
+static int complain(const exporting *work, const char *what, int error)
+{
+  fprintf(stderr, "%s: --export %s: %s: %s\n", warm_cli.name, work->options->export_to, what, strerror(error));
+  return WARM_EXIT_FAILED;
+}
+
+/* A new file beside the wanted one, which is renamed when it is whole. */
+static bool open_archive(exporting *work)
+{
+  if (strcmp(work->options->export_to, "-") == 0) {
+    work->file = stdout;
+    return true;
+  }
+  work->temporary = sj_memory_format("%s.XXXXXX", work->options->export_to);
+  const int fd = mkstemp(work->temporary);
+  work->file = fd >= 0 ? fdopen(fd, "wb") : NULL;
+  if (work->file == NULL) {
+    complain(work, "cannot be made", errno);
+    if (fd >= 0) {
+      close(fd);
+      unlink(work->temporary);
+    }
+    free(work->temporary);
+    return false;
+  }
+  const mode_t mask = umask(0);
+  umask(mask);
+  fchmod(fd, 0666 & ~mask); /* as any file that a user makes; mkstemp's are private */
+  return true;
+}
+
+static uint32_t add(void *data, const swa_jit_entry *entry)
+{
+  exporting *work = data;
+  if (warm_stop_count() > 0) {
+    return 1;
+  }
+  if (entry->state == SWA_JIT_ENTRY_BAD || entry->state == SWA_JIT_ENTRY_UNREADABLE) {
+    warm_entries_add(&work->left_out, entry);
+  }
+  if (entry->bytes == NULL || warm_names_has(&work->names, entry->name)) {
+    return 0; /* no entry; or one that a folder searched earlier has too */
+  }
+  if (!sj_tar_write(work->file, entry->name, entry->made_s, entry->bytes, (size_t)entry->file_bytes)) {
+    work->error = errno != 0 ? errno : EIO;
+    return 1;
+  }
+  warm_names_add(&work->names, entry->name);
+  work->bytes += entry->file_bytes;
+  return 0;
+}
+
+/* Brings the whole archive under its name; the errno of what failed, or 0. */
+static int close_archive(exporting *work)
+{
+  if (!sj_tar_write_end(work->file) || fflush(work->file) != 0) {
+    return errno;
+  }
+  if (work->temporary == NULL) {
+    return 0;
+  }
+  int error = fsync(fileno(work->file)) != 0 ? errno : 0;
+  if (fclose(work->file) != 0 && error == 0) {
+    error = errno;
+  }
+  work->file = NULL;
+  if (error == 0 && rename(work->temporary, work->options->export_to) != 0) {
+    error = errno;
+  }
+  return error;
+}
+
+static void discard(exporting *work)
+{
+  if (work->temporary == NULL) {
+    return;
+  }
+  if (work->file != NULL) {
+    fclose(work->file);
+  }
+  unlink(work->temporary);
+}
+
+static void print_json(const exporting *work)
+{
+  sj_json json = {.file = stdout};
+  warm_json_begin(&json, warm_command_names[WARM_EXPORT]);
+  sj_json_text(&json, "archive", work->options->export_to);
+  sj_json_number(&json, "exported", work->names.count);
+  sj_json_number(&json, "bytes", work->bytes);
+  sj_json_open(&json, "left_out", '[');
+  for (size_t i = 0; i < work->left_out.count; i++) {
+    sj_json_open(&json, NULL, '{');
+    warm_json_entry(&json, &work->left_out.entries[i]);
+    sj_json_close(&json, '}');
+  }
+  sj_json_close(&json, ']');
+  sj_json_close(&json, '}');
+}
+
+static int tell(const exporting *work)
+{
+  char size[SJ_NUMBER_TEXT_SIZE];
+  const size_t count = work->names.count;
+  sj_number_write_bytes(work->bytes, size);
+  if (work->options->json) {
+    print_json(work);
+  } else if (!work->options->quiet) { /* standard output may be the archive */
+    fprintf(work->temporary != NULL ? stdout : stderr, "%zu entr%s of %s written to %s\n", count,
+            count == 1 ? "y" : "ies", size, work->options->export_to);
+  }
+  warm_print_faults(&work->left_out);
+  return work->left_out.count > 0 ? WARM_EXIT_ABSENT : WARM_EXIT_GOOD;
+}
+
+int warm_export(const warm_options *options, swa_jit_lib *lib)
+{
+  exporting work = {.options = options};
+  int status = WARM_EXIT_FAILED;
+  warm_stop_begin();
+  if (!open_archive(&work)) {
+    return WARM_EXIT_FAILED;
+  }
+  errno = 0;
+  if (swa_jit_store_each(lib, SWA_JIT_EACH_VERIFY, add, &work) != SWA_JIT_OK) {
+    fprintf(stderr, "%s: %s\n", warm_cli.name, swa_jit_message());
+  } else if (warm_stop_count() > 0) {
+    fprintf(stderr, "%s: stopped by a signal: no archive was written\n", warm_cli.name);
+    status = WARM_EXIT_SIGNAL + warm_stop_signal();
+  } else {
+    work.error = work.error != 0 ? work.error : close_archive(&work);
+    status = work.error != 0 ? complain(&work, "cannot be written", work.error) : tell(&work);
+  }
+  if (status != WARM_EXIT_GOOD && status != WARM_EXIT_ABSENT) {
+    discard(&work);
+  }
+  free(work.temporary);
+  warm_names_finish(&work.names);
+  warm_entries_finish(&work.left_out);
+  return status;
+}

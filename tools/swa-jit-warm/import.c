@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+#include "names.h"
+#include "number.h"
+#include "print_entries.h"
+#include "stop.h"
+#include "tar.h"
+#include "transfer.h"
+
+enum { LARGEST_ENTRY = 65 << 20 /* beyond what swa_jit_entry_check takes */ };
+
+typedef struct importing {
+  const warm_options *options;
+  swa_jit_lib *lib;
+  FILE *file; /* can be read again from its start */
+  warm_names names;
+  warm_names held; /* usable in the store; of a dry run only */
+  size_t num_added;
+  uint64_t added_bytes;
+} importing;
+
+static bool complain(const importing *work, const char *what)
+{
+  fprintf(stderr, "%s: --import %s: %s\n", warm_cli.name, work->options->import_from, what);
+  return false;
+}
+
+/* What cannot be read twice is copied to a file without a name first. */
+static bool copy_to_file(importing *work, FILE *from)
+{
+  char bytes[64 * 1024];
+  size_t count = 0;
+  work->file = tmpfile();
+  if (work->file == NULL) {
+    return complain(work, strerror(errno));
+  }
+  while (warm_stop_count() == 0 && (count = fread(bytes, 1, sizeof bytes, from)) > 0) {
+    if (fwrite(bytes, 1, count, work->file) != count) {
+      return complain(work, strerror(errno));
+    }
+  }
+  return !ferror(from) || complain(work, "it cannot be read");
+}
+
+static bool open_archive(importing *work)
+{
+  const bool is_standard = strcmp(work->options->import_from, "-") == 0;
+  FILE *file = is_standard ? stdin : fopen(work->options->import_from, "rbe");
+  if (file == NULL) {
+    return complain(work, strerror(errno));
+  }
+  if (!is_standard && fseek(file, 0, SEEK_SET) == 0) {
+    work->file = file;
+    return true;
+  }
+  bool is_copied = copy_to_file(work, file);
+  if (!is_standard) {
+    fclose(file);
+  }
+  return is_copied;
+}
+
+/* Does something with an entry; false with the reason printed. */
+typedef bool (*entry_step)(importing *work, const char *name, const void *bytes, size_t count);
+
+static bool check(importing *work, const char *name, const void *bytes, size_t count)
+{
+  if (swa_jit_entry_check(name, bytes, count) != SWA_JIT_OK) {
+    return complain(work, swa_jit_message());
+  }
+  if (warm_names_has(&work->names, name)) {
+    char *what = sj_memory_format("it holds %s twice", name);
+    complain(work, what);
+    free(what);
+    return false;
+  }
+  warm_names_add(&work->names, name);
+  return true;
+}
+
+static bool add(importing *work, const char *name, const void *bytes, size_t count)
+{
+  uint32_t was_added = !warm_names_has(&work->held, name);
+  if (!work->options->dry_run && swa_jit_store_add(work->lib, name, bytes, count, &was_added) != SWA_JIT_OK) {
+    return complain(work, swa_jit_message());
+  }
+  work->num_added += was_added;
+  work->added_bytes += was_added ? count : 0;
+  return true;
+}
+
+static bool read_member(importing *work, sj_tar_reader *reader, const sj_tar_member *member, entry_step step)
+{
+  if (member->size > LARGEST_ENTRY) {
+    char *what = sj_memory_format("\"%.100s\" is larger than any entry", member->name);
+    complain(work, what);
+    free(what);
+    return false;
+  }
+  void *bytes = sj_memory_get((size_t)member->size, 1);
+  bool is_done = sj_tar_read(reader, bytes) ? step(work, member->name, bytes, (size_t)member->size)
+                                            : complain(work, reader->problem);
+  free(bytes);
+  return is_done;
+}
+
+/* Every file of the archive, from its start. False where one failed, or a signal came. */
+static bool walk(importing *work, entry_step step)
+{
+  sj_tar_reader reader = {.file = work->file};
+  sj_tar_member member;
+  sj_tar_result result = SJ_TAR_END;
+  rewind(work->file);
+  while (warm_stop_count() == 0 && (result = sj_tar_next(&reader, &member)) == SJ_TAR_MEMBER) {
+    if (!read_member(work, &reader, &member, step)) {
+      return false;
+    }
+  }
+  return warm_stop_count() == 0 && (result == SJ_TAR_END || complain(work, reader.problem));
+}
+
+static bool find_held(importing *work)
+{
+  warm_entries entries;
+  if (!work->options->dry_run || warm_options_lack_folder(work->options)) {
+    return true; /* the library looks itself; or nothing is held */
+  }
+  if (!warm_entries_read(work->lib, SWA_JIT_EACH_VERIFY, &entries)) {
+    return false;
+  }
+  for (size_t i = 0; i < entries.count; i++) {
+    const swa_jit_entry *entry = &entries.entries[i];
+    if (entry->state == SWA_JIT_ENTRY_USABLE && !warm_names_has(&work->held, entry->name)) {
+      warm_names_add(&work->held, entry->name);
+    }
+  }
+  warm_entries_finish(&entries);
+  return true;
+}
+
+static void tell(const importing *work, bool is_stopped)
+{
+  char size[SJ_NUMBER_TEXT_SIZE];
+  const warm_options *options = work->options;
+  const size_t num_held = work->names.count - work->num_added;
+  sj_number_write_bytes(work->added_bytes, size);
+  if (options->json) {
+    sj_json json = {.file = stdout};
+    warm_json_begin(&json, warm_command_names[WARM_IMPORT]);
+    sj_json_text(&json, "archive", options->import_from);
+    sj_json_bool(&json, "dry_run", options->dry_run);
+    sj_json_number(&json, "entries", work->names.count);
+    sj_json_number(&json, "added", work->num_added);
+    sj_json_number(&json, "added_bytes", work->added_bytes);
+    sj_json_bool(&json, "stopped", is_stopped);
+    sj_json_close(&json, '}');
+  } else if (!options->quiet && !is_stopped) {
+    printf("%zu of %zu entr%s %s, of %s; %zu held already\n", work->num_added, work->names.count,
+           work->names.count == 1 ? "y" : "ies", options->dry_run ? "would be added" : "added", size, num_held);
+  }
+  if (is_stopped) {
+    fprintf(stderr, "%s: stopped by a signal: %zu of %zu entries were added; the same command goes on\n", warm_cli.name,
+            work->num_added, work->names.count);
+  }
+}
+
+int warm_import(const warm_options *options, swa_jit_lib *lib)
+{
+  importing work = {.options = options, .lib = lib};
+  warm_stop_begin();
+  bool is_done = open_archive(&work) && walk(&work, check) && find_held(&work) && walk(&work, add);
+  const bool is_stopped = warm_stop_count() > 0;
+  if (is_done || is_stopped) {
+    tell(&work, is_stopped);
+  } else {
+    fprintf(stderr, "%s: %zu entr%s added\n", warm_cli.name, work.num_added,
+            work.num_added == 1 ? "y was" : "ies were");
+  }
+  if (work.file != NULL) {
+    fclose(work.file);
+  }
+  warm_names_finish(&work.names);
+  warm_names_finish(&work.held);
+  return is_stopped ? WARM_EXIT_SIGNAL + warm_stop_signal() : is_done ? WARM_EXIT_GOOD : WARM_EXIT_FAILED;
+}
