@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/random.h>
@@ -15,13 +17,34 @@ static int system_openat(int dir_fd, const char *name, int flags, mode_t mode)
   return openat(dir_fd, name, flags, mode);
 }
 
+/* A write beyond the limit of file sizes raises SIGXFSZ, which ends a process that does not expect it. It is raised in
+ * the writing thread, so that it can be held back there and taken away, and the write only fails. */
+static ssize_t system_write(int fd, const void *bytes, size_t count)
+{
+  static const struct timespec at_once = {0, 0};
+  sigset_t limit, before, pending;
+  sigemptyset(&limit);
+  sigaddset(&limit, SIGXFSZ);
+  sigemptyset(&pending);
+  sigpending(&pending);
+  pthread_sigmask(SIG_BLOCK, &limit, &before);
+  ssize_t done = write(fd, bytes, count);
+  int error = errno;
+  if (done < 0 && error == EFBIG && sigismember(&pending, SIGXFSZ) == 0) {
+    sigtimedwait(&limit, NULL, &at_once);
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  errno = error;
+  return done;
+}
+
 const sj_os *sj_os_system(void)
 {
   static const sj_os table = {
       .openat = system_openat,
       .close = close,
       .pread = pread,
-      .write = write,
+      .write = system_write,
       .fsync = fsync,
       .fchmod = fchmod,
       .futimens = futimens,

@@ -40,8 +40,8 @@ ssize_t sj_os_read_at(const sj_os *os, int fd, void *bytes, size_t count, off_t 
 bool sj_os_write_all(const sj_os *os, int fd, const void *bytes, size_t count);
 bool sj_os_random(const sj_os *os, void *bytes, size_t count);
 
-/* Whether a file may grow to so many bytes (RLIMIT_FSIZE); if not, errno is EFBIG. A write beyond would not fail: the
- * signal that it raises ends the process, and a library installs no handler. */
+/* Whether a file may grow to so many bytes (RLIMIT_FSIZE); if not, errno is EFBIG. Asked before, nothing is half
+ * written. The system table's write never lets the signal of that limit through. */
 bool sj_os_may_write(uint64_t file_bytes);
 
 /* Monotonic time; sleeping. Not part of the table: they cannot fail in a way that matters. */

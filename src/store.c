@@ -29,8 +29,31 @@ swa_jit_status sj_store_open(const char *path, uint32_t flags, const sj_os *os, 
     sj_store_close(&store);
     return sj_fail_memory();
   }
+  sj_store_clear_dead_writers(&store);
   *store_out = store;
   return SWA_JIT_OK;
+}
+
+/* dup3 puts the new folder under the old number in one step: other threads may be using it. */
+bool sj_store_make_folder_again(sj_store *store)
+{
+  sj_trust trust = store->trust;
+  sj_kept_message kept;
+  int fd = -1;
+  sj_message_keep(&kept);
+  if (sj_folder_open(store->os, store->absolute_path, true, &trust, &fd) != SWA_JIT_OK) {
+    sj_message_restore(SWA_JIT_OK, &kept);
+    errno = ENOENT;
+    return false;
+  }
+  bool is_made = store->os->dup3(fd, store->dir_fd, O_CLOEXEC) >= 0;
+  int error = errno;
+  store->os->close(fd);
+  errno = error;
+  if (is_made) {
+    sj_log_line(store->log, SWA_JIT_LOG_INFO, "store: the folder %s was removed and is made again", store->path);
+  }
+  return is_made;
 }
 
 static swa_jit_status add_layer(sj_store *store, const char *path, uint32_t flags)

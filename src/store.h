@@ -29,6 +29,7 @@ typedef struct sj_store {
   sj_trust trust;
   struct sj_store *layers; /* searched after dir_fd, in this order; each read-only, with none of its own */
   unsigned num_layers;
+  _Atomic bool has_hung;                      /* a lock service did not answer: no lock is tried any more */
   _Atomic uint64_t told[SJ_STORE_TOLD_WORDS]; /* a bit for each name that was warned of */
 } sj_store;
 

@@ -9,12 +9,67 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "file_lock.h"
+#include "store_parts.h"
+
 enum {
   LOCK_NAME_SIZE = SJ_DIGEST_HEX_SIZE + sizeof ".lock" - 1,
   HOLDER_SIZE = 96, /* of the holder's line, always whole, so that a shorter one covers a longer one */
   LONGEST_SLEEP_MS = 50,
-  NUM_TRIES = 3 /* for a lock file that a cleaner removes between open and lock */
+  LONGEST_CALL_MS = 10000, /* a call that waits for nobody and takes so long will not come back; */
+  SHORTEST_CALL_MS = 1000, /* less may be a busy machine */
+  NUM_TRIES = 3            /* for a lock file that a cleaner removes between open and lock */
 };
+
+/* ---- Lock files ------------------------------------------------------------------------------------------ */
+
+int sj_store_flock(sj_store *store, int *fd_inout, int operation, unsigned bound_ms)
+{
+  if (atomic_load_explicit(&store->has_hung, memory_order_relaxed)) {
+    return ETIME;
+  }
+  int error = sj_file_lock_try(store->os, fd_inout, operation, bound_ms);
+  if (error == ETIME && !atomic_exchange_explicit(&store->has_hung, true, memory_order_relaxed)) {
+    sj_log_line(store->log, SWA_JIT_LOG_WARN,
+                "store: the locks of %s do not answer within %u ms: going on without, at the cost of possible second "
+                "compiles",
+                store->path, bound_ms);
+  }
+  return error;
+}
+
+int sj_store_open_lock_file(sj_store *store, const char *name, int flags)
+{
+  const sj_os *os = store->os;
+  const mode_t mode = sj_trust_lock_mode(&store->trust);
+  char reason[SJ_REASON_SIZE];
+  struct stat status;
+  int fd = sj_os_open(os, store->dir_fd, name, flags | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
+  if (fd < 0) {
+    return -1;
+  }
+  if (os->fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink > 1
+      || !sj_trust_file(&store->trust, &status, reason)) {
+    os->close(fd);
+    errno = EINVAL;
+    return -1;
+  }
+  if (mode != 0600 && status.st_uid == store->trust.user && (status.st_mode & 07777) != mode) {
+    os->fchmod(fd, mode);
+  }
+  return fd;
+}
+
+bool sj_store_is_named(sj_store *store, int fd, const char *name)
+{
+  const sj_os *os = store->os;
+  struct stat opened, named;
+  return os->fstat(fd, &opened) != 0
+         || (os->fstatat(store->dir_fd, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && opened.st_dev == named.st_dev
+             && opened.st_ino == named.st_ino);
+}
+
+/* ---- The lock of a key ----------------------------------------------------------------------------------- */
 
 /* One take: what it waits for and since when. */
 typedef struct lock_taking {
@@ -79,67 +134,52 @@ static void tell_wait(lock_taking *taking, int fd, unsigned waited_ms)
               waited_ms, taking->wait_ms, holder, taking->key->file_name);
 }
 
-/* Polls rather than blocks: a lock whose holder died can live on in a forked child of it, so each wait must end. 0,
- * ETIMEDOUT, or flock's errno. */
-static int wait_for_lock(lock_taking *taking, int fd)
+static unsigned left_ms(const lock_taking *taking)
 {
-  sj_store *store = taking->store;
+  unsigned waited_ms = elapsed_ms(taking);
+  return waited_ms < taking->wait_ms ? taking->wait_ms - waited_ms : 0;
+}
+
+static unsigned least(unsigned a, unsigned b)
+{
+  return a < b ? a : b;
+}
+
+/* Polls rather than blocks: a lock whose holder died can live on in a forked child of it, so each wait must end. 0,
+ * ETIMEDOUT, or what sj_store_flock says. */
+static int wait_for_lock(lock_taking *taking, int *fd_inout)
+{
   unsigned sleep_ms = 1;
-  while (store->os->flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) {
-      return errno;
+  for (;;) {
+    unsigned bound_ms = least(SHORTEST_CALL_MS + left_ms(taking), LONGEST_CALL_MS);
+    int error = sj_store_flock(taking->store, fd_inout, LOCK_EX, bound_ms);
+    if (error != EWOULDBLOCK && error != EINTR) {
+      return error;
     }
-    if (errno == EWOULDBLOCK && !taking->was_held) {
+    if (error == EWOULDBLOCK && !taking->was_held) {
       taking->was_held = true;
-      sj_stats_add(store->stats->lock_waits, 1);
+      sj_stats_add(taking->store->stats->lock_waits, 1);
     }
-    unsigned waited_ms = elapsed_ms(taking);
-    if (waited_ms >= taking->wait_ms) {
+    if (left_ms(taking) == 0) {
       return ETIMEDOUT;
     }
-    tell_wait(taking, fd, waited_ms);
-    unsigned left_ms = taking->wait_ms - waited_ms;
-    sj_os_sleep_ms(sleep_ms < left_ms ? sleep_ms : left_ms);
-    sleep_ms = 2 * sleep_ms < LONGEST_SLEEP_MS ? 2 * sleep_ms : LONGEST_SLEEP_MS;
+    tell_wait(taking, *fd_inout, elapsed_ms(taking));
+    sj_os_sleep_ms(least(sleep_ms, left_ms(taking)));
+    sleep_ms = least(2 * sleep_ms, LONGEST_SLEEP_MS);
   }
-  return 0;
-}
-
-/* Whether the locked file still has the lock's name. If a cleaner of old files removed it, others lock a new one. */
-static bool is_named(const lock_taking *taking, int fd)
-{
-  const sj_os *os = taking->store->os;
-  struct stat locked, named;
-  return os->fstat(fd, &locked) != 0
-         || (os->fstatat(taking->store->dir_fd, taking->name, &named, AT_SYMLINK_NOFOLLOW) == 0
-             && locked.st_dev == named.st_dev && locked.st_ino == named.st_ino);
-}
-
-static int open_lock_file(const lock_taking *taking)
-{
-  const sj_os *os = taking->store->os;
-  int fd =
-      sj_os_open(os, taking->store->dir_fd, taking->name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
-  struct stat status;
-  if (fd >= 0 && (os->fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))) {
-    os->close(fd);
-    errno = EINVAL;
-    return -1;
-  }
-  return fd;
 }
 
 /* The locked descriptor; -1 with *error_out. */
 static int take(lock_taking *taking, int *error_out)
 {
   for (unsigned i = 0; i < NUM_TRIES; i++) {
-    int fd = open_lock_file(taking);
+    int fd = sj_store_open_lock_file(taking->store, taking->name, O_CREAT);
     if (fd < 0) {
       *error_out = errno;
       return -1;
     }
-    *error_out = wait_for_lock(taking, fd);
-    if (*error_out == 0 && is_named(taking, fd)) {
+    *error_out = wait_for_lock(taking, &fd);
+    if (*error_out == 0 && sj_store_is_named(taking->store, fd, taking->name)) {
       write_holder(taking, fd);
       return fd;
     }
@@ -152,7 +192,9 @@ static int take(lock_taking *taking, int *error_out)
                   "going on without, at the cost of a second compile",
                   holder, taking->key->file_name, elapsed_ms(taking));
     }
-    taking->store->os->close(fd);
+    if (fd >= 0) {
+      taking->store->os->close(fd);
+    }
     if (*error_out != 0) {
       return -1;
     }
@@ -179,8 +221,8 @@ void sj_store_lock_take(sj_store *store, const sj_key *key, unsigned wait_ms, sj
     return;
   }
   sj_stats_add(store->stats->lock_failures, 1);
-  if (error != ETIMEDOUT) {
-    sj_log_line(store->log, SWA_JIT_LOG_INFO,
+  if (error != ETIMEDOUT && error != ETIME) { /* those were warnings */
+    sj_log_line(store->log, sj_store_tell_once(store, "locks"),
                 "store: no lock for %s in %s: %s; going on without, at the cost of a possible second compile",
                 key->file_name, store->path, strerror(error));
   }
@@ -192,7 +234,9 @@ void sj_store_lock_release(sj_store *store, sj_store_lock *lock)
     return;
   }
   /* Unlocked before it is closed: a child forked meanwhile has the same open file and would keep the lock. */
-  store->os->flock(lock->fd, LOCK_UN);
-  store->os->close(lock->fd);
+  sj_store_flock(store, &lock->fd, LOCK_UN, LONGEST_CALL_MS);
+  if (lock->fd >= 0) {
+    store->os->close(lock->fd);
+  }
   lock->fd = -1;
 }

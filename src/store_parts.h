@@ -46,6 +46,33 @@ void sj_store_set_aside_file(sj_store *store, const char *name, const sj_reading
 /* A listing of the folder, with a position of its own; closedir it. NULL with errno. */
 DIR *sj_store_list(sj_store *store);
 
+/* Whether a file of that name is a writer's unfinished one. */
+bool sj_store_is_temporary(const char *name);
+
+/* One attempt at a lock of an opened file of the store: sj_file_lock_try, and once a lock service did not answer, ETIME
+ * at once ever after, so that it costs one wait. Tells it once. */
+int sj_store_flock(sj_store *store, int *fd_inout, int operation, unsigned bound_ms);
+
+/* Opens a file that is there to be locked (flags: O_CREAT or 0), if it is a plain one that only those may write whom
+ * the store trusts, and has no second name: what is written to it must not reach another file. -1 with errno. */
+int sj_store_open_lock_file(sj_store *store, const char *name, int flags);
+
+/* Whether the opened file still has that name: a cleaner may have removed it. True when that cannot be told. */
+bool sj_store_is_named(sj_store *store, int fd, const char *name);
+
+/* Opens the store's folder anew when it was removed, under the same descriptor. False with errno. */
+bool sj_store_make_folder_again(sj_store *store);
+
+/* While a writer has a temporary file. Nothing here is needed for a write to succeed. */
+typedef struct sj_writing {
+  int fd; /* -1: not announced */
+} sj_writing;
+sj_writing sj_store_begin_writing(sj_store *store);
+void sj_store_end_writing(sj_store *store, sj_writing *writing);
+
+/* Removes the temporary files that dead writers left, if any did. */
+void sj_store_clear_dead_writers(sj_store *store);
+
 /* num_digits (at most SJ_TEMPORARY_DIGITS) random hexadecimal digits and a zero; false with errno. */
 bool sj_store_make_random_hex(const sj_os *os, size_t num_digits, char *hex_out);
 

@@ -132,13 +132,19 @@ static bool is_hex(const char *text, size_t num_digits)
   return strlen(text) == num_digits && strspn(text, "0123456789abcdef") == num_digits;
 }
 
+bool sj_store_is_temporary(const char *name)
+{
+  return strncmp(name, SJ_TEMPORARY_PREFIX, strlen(SJ_TEMPORARY_PREFIX)) == 0
+         && is_hex(name + strlen(SJ_TEMPORARY_PREFIX), SJ_TEMPORARY_DIGITS);
+}
+
 /* How many seconds a file of this name stays; 0: for ever. No writer takes an hour, and a week is time to look at a
  * bad entry. */
 static long lifetime(const char *name)
 {
   enum { HOUR = 3600, WEEK = 7 * 24 * HOUR };
-  if (strncmp(name, SJ_TEMPORARY_PREFIX, strlen(SJ_TEMPORARY_PREFIX)) == 0) {
-    return is_hex(name + strlen(SJ_TEMPORARY_PREFIX), SJ_TEMPORARY_DIGITS) ? HOUR : 0;
+  if (sj_store_is_temporary(name)) {
+    return HOUR;
   }
   const char *mark = strstr(name, ".cubin" SJ_SET_ASIDE_MARK);
   return mark != NULL && is_hex(mark + strlen(".cubin" SJ_SET_ASIDE_MARK), SJ_SET_ASIDE_DIGITS) ? WEEK : 0;
@@ -168,6 +174,21 @@ static void remove_leftovers(sj_store *store, const char *new_entry)
 
 /* ---- Publishing ------------------------------------------------------------------------------------------ */
 
+/* The folder is made again where it is gone. NULL, or the step that failed, with errno. */
+static const char *try_again(sj_store *store, const char *name, const void *bytes, size_t count,
+                             sj_writing *writing_inout, const char *step)
+{
+  struct stat status;
+  if (store->os->fstat(store->dir_fd, &status) == 0 && status.st_nlink == 0) {
+    sj_store_end_writing(store, writing_inout);
+    if (!sj_store_make_folder_again(store)) {
+      return step;
+    }
+    *writing_inout = sj_store_begin_writing(store);
+  }
+  return write_entry(store, name, bytes, count);
+}
+
 static swa_jit_status publish(sj_store *store, const sj_key *key, const sj_cubin_view *view)
 {
   void *bytes = NULL;
@@ -176,8 +197,13 @@ static swa_jit_status publish(sj_store *store, const sj_key *key, const sj_cubin
   if (status != SWA_JIT_OK) {
     return status;
   }
+  sj_writing writing = sj_store_begin_writing(store);
   const char *step = write_entry(store, key->file_name, bytes, count);
+  if (step != NULL && errno == ENOENT) { /* a cleaner took the file, or somebody the folder: once more */
+    step = try_again(store, key->file_name, bytes, count, &writing, step);
+  }
   int error = errno;
+  sj_store_end_writing(store, &writing);
   free(bytes);
   if (step != NULL) {
     return fail(store, key, step, error);
@@ -219,13 +245,15 @@ swa_jit_status sj_store_check(sj_store *store)
     return sj_fail_memory();
   }
   char temporary[TEMPORARY_NAME_SIZE];
+  sj_writing writing = sj_store_begin_writing(store);
   const char *step = write_temporary(store, bytes, PROBE_BYTES, temporary);
   free(bytes);
   if (step == NULL && store->os->unlinkat(store->dir_fd, temporary, 0) != 0 && errno != ENOENT) {
     step = "remove"; /* and so could not rename either */
   }
+  int error = errno;
+  sj_store_end_writing(store, &writing);
   if (step != NULL) {
-    int error = errno;
     return sj_fail(SWA_JIT_STORE_ERROR, "cannot %s a file in the cubin store %s: %s; %s", step, store->path,
                    strerror(error), remedy(error));
   }

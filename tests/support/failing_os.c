@@ -9,7 +9,6 @@
 static failing_os_plan current;
 static _Atomic unsigned counts[FAILING_OS_NUM_CALLS];
 static _Atomic bool has_failed;
-static _Atomic unsigned failed_call;
 
 /* Counts the call; true, with errno set, when it has to fail. */
 static bool fails(failing_os_call call)
@@ -27,7 +26,6 @@ static bool fails(failing_os_call call)
     kill(getpid(), SIGKILL);
   }
   atomic_store(&has_failed, true);
-  atomic_store(&failed_call, (unsigned)call);
   errno = current.error;
   return true;
 }
@@ -152,7 +150,6 @@ const sj_os *failing_os_start(failing_os_plan plan)
   };
   current = plan;
   atomic_store(&has_failed, false);
-  atomic_store(&failed_call, (unsigned)FAILING_OS_ANY);
   for (unsigned i = 0; i < FAILING_OS_NUM_CALLS; i++) {
     atomic_store(&counts[i], 0);
   }
@@ -167,9 +164,4 @@ unsigned failing_os_count(failing_os_call call)
 bool failing_os_has_failed(void)
 {
   return atomic_load(&has_failed);
-}
-
-failing_os_call failing_os_failed_call(void)
-{
-  return (failing_os_call)atomic_load(&failed_call);
 }

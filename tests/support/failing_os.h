@@ -46,6 +46,5 @@ const sj_os *failing_os_start(failing_os_plan plan);
 
 unsigned failing_os_count(failing_os_call call); /* calls since start, those that failed included */
 bool failing_os_has_failed(void);
-failing_os_call failing_os_failed_call(void); /* the last that failed; FAILING_OS_ANY: none */
 
 #endif

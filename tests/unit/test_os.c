@@ -3,8 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "failing_os.h"
@@ -30,8 +34,19 @@ static void live(const sj_os *os, const char *folder)
   assert_int_equal(os->flock(fd, LOCK_EX | LOCK_NB), 0);
   assert_int_equal(os->write(fd, "text", 4), 4);
   assert_int_equal(os->fsync(fd), 0);
+  assert_int_equal(os->fchmod(fd, 0640), 0);
+  const struct timespec times[2] = {{.tv_sec = 5}, {.tv_sec = 7}};
+  assert_int_equal(os->futimens(fd, times), 0);
+  int copy = os->dup3(fd, fd + 1, O_CLOEXEC);
+  assert_int_equal(copy, fd + 1);
+  assert_int_equal(os->close(copy), 0);
+  struct timespec now = {0};
+  assert_int_equal(os->clock_gettime(CLOCK_REALTIME, &now), 0);
+  assert_true(now.tv_sec > 0);
   struct stat status;
   assert_int_equal(os->fstat(fd, &status), 0);
+  assert_int_equal(status.st_mode, S_IFREG | 0640);
+  assert_int_equal(status.st_mtime, 7);
   assert_int_equal(status.st_size, 4);
   assert_int_equal(os->close(fd), 0);
   assert_int_equal(os->renameat(dir_fd, "sub/a", dir_fd, "b"), 0);
@@ -63,7 +78,7 @@ static void failing_table_without_failure_does_the_same(void **state)
   assert_false(failing_os_has_failed());
   assert_int_equal(failing_os_count(FAILING_OS_OPENAT), 3);
   assert_int_equal(failing_os_count(FAILING_OS_GETRANDOM), 2);
-  assert_int_equal(failing_os_count(FAILING_OS_ANY), 17);
+  assert_int_equal(failing_os_count(FAILING_OS_ANY), 22);
 }
 
 static void failing_table_fails_the_nth_of_a_kind_only(void **state)
@@ -93,6 +108,29 @@ static void failing_table_and_later_fails_all_that_follow(void **state)
   assert_int_equal(errno, ENOSPC);
 }
 
+/* The signal of the limit would end a process that knows nothing of it. */
+static void write_beyond_the_file_size_limit_fails_and_raises_nothing(void **state)
+{
+  char *path = temp_dir_join(*state, "file");
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    static const char bytes[200] = "";
+    struct rlimit limit = {.rlim_cur = 100, .rlim_max = 100};
+    sigset_t pending;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    bool ok = sj_os_system()->write(fd, bytes, sizeof bytes) == 100;
+    ok = ok && sj_os_system()->write(fd, bytes, sizeof bytes) == -1 && errno == EFBIG;
+    ok = ok && sigpending(&pending) == 0 && sigismember(&pending, SIGXFSZ) == 0;
+    _exit(ok ? 0 : 1);
+  }
+  int result = -1;
+  assert_int_equal(waitpid(child, &result, 0), child);
+  assert_int_equal(result, 0);
+  free(path);
+}
+
 static void clock_after_sleep_has_moved_on(void **state)
 {
   (void)state;
@@ -111,6 +149,7 @@ int main(void)
       TEST(failing_table_without_failure_does_the_same),
       TEST(failing_table_fails_the_nth_of_a_kind_only),
       TEST(failing_table_and_later_fails_all_that_follow),
+      TEST(write_beyond_the_file_size_limit_fails_and_raises_nothing),
       TEST(clock_after_sleep_has_moved_on),
   };
   return SJ_TEST_RUN(tests);

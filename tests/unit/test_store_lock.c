@@ -236,7 +236,46 @@ static void take_where_locks_do_not_work_goes_on_at_once(void **state)
     assert_int_equal(store_fixture_count_open(), num_open);
   }
   assert_int_equal(fixture->stats.lock_waits, 0);
-  assert_int_equal(capture_log_count(&fixture->capture, SWA_JIT_LOG_WARN), 0);
+  assert_int_equal(capture_log_count(&fixture->capture, SWA_JIT_LOG_WARN), 1); /* once, not for each key */
+}
+
+/* ---- A lock service that does not answer --------------------------------------------------------------------- */
+
+static int hang_pipe[2];
+
+static int flock_hanging(int fd, int operation)
+{
+  char byte = 0;
+  ssize_t count = read(hang_pipe[0], &byte, 1); /* until the test ends */
+  (void)count;
+  return flock(fd, operation);
+}
+
+static void take_where_locks_hang_goes_on_after_one_bounded_wait(void **state)
+{
+  store_fixture *fixture = *state;
+  static sj_os os;
+  os = *sj_os_system();
+  os.flock = flock_hanging;
+  fixture->store.os = &os;
+  assert_int_equal(pipe(hang_pipe), 0);
+  int num_open = store_fixture_count_open();
+  bool waited = true;
+  sj_store_lock lock = take(fixture, 50, &waited);
+  assert_int_equal(lock.fd, -1);
+  assert_false(waited);
+  assert_int_equal(store_fixture_count_open(), num_open + 1); /* the descriptor that the hanging call has */
+  assert_int_equal(take(fixture, 60000, &waited).fd, -1);     /* at once, or this test would not end in time */
+  assert_int_equal(store_fixture_publish(fixture, &fixture->key), SWA_JIT_OK);
+  assert_int_equal(fixture->stats.lock_failures, 2);
+  assert_int_equal(capture_log_count(&fixture->capture, SWA_JIT_LOG_WARN), 1);
+  assert_true(capture_log_has(&fixture->capture, "do not answer"));
+  close(hang_pipe[1]); /* every hanging call comes back and gives its descriptor back */
+  for (unsigned i = 0; store_fixture_count_open() != num_open - 1 && i < 2000; i++) {
+    sj_os_sleep_ms(5);
+  }
+  assert_int_equal(store_fixture_count_open(), num_open - 1);
+  close(hang_pipe[0]);
 }
 
 static void take_with_each_call_failing_is_never_an_error(void **state)
@@ -279,6 +318,30 @@ static void take_of_lock_file_that_is_no_plain_file_goes_on_without(void **state
   size_t count = 0;
   assert_true(temp_dir_read(target, &text, &count));
   assert_string_equal(text, "kept");
+  free(text);
+  free(target);
+  free(path);
+}
+
+/* A lock's holder writes its name into the file: a second name of it, somewhere else, must not be written to. */
+static void take_of_lock_file_with_a_second_name_writes_nothing(void **state)
+{
+  store_fixture *fixture = *state;
+  char *path = lock_path(fixture);
+  char *target = temp_dir_join(fixture->folder, "target");
+  bool waited = true;
+  assert_true(temp_dir_write(target, "kept", 4));
+  assert_int_equal(link(target, path), 0);
+  assert_int_equal(take(fixture, 100, &waited).fd, -1);
+  char *text = NULL;
+  size_t count = 0;
+  assert_true(temp_dir_read(target, &text, &count));
+  assert_int_equal(count, 4);
+  assert_string_equal(text, "kept");
+  assert_int_equal(unlink(target), 0);
+  assert_int_equal(chmod(path, 0666), 0); /* everybody could pretend to hold it */
+  assert_int_equal(take(fixture, 100, &waited).fd, -1);
+  assert_int_equal(fixture->stats.lock_failures, 2);
   free(text);
   free(target);
   free(path);
@@ -403,6 +466,8 @@ int main(void)
       TEST(take_where_locks_do_not_work_goes_on_at_once),
       TEST(take_with_each_call_failing_is_never_an_error),
       TEST(take_of_lock_file_that_is_no_plain_file_goes_on_without),
+      TEST(take_where_locks_hang_goes_on_after_one_bounded_wait),
+      TEST(take_of_lock_file_with_a_second_name_writes_nothing),
       TEST(take_of_removed_lock_file_locks_the_one_that_is_there),
       TEST(take_without_a_writable_store_makes_nothing),
       TEST(take_from_many_processes_excludes),

@@ -83,13 +83,19 @@ static void publish_of_what_decode_would_refuse_is_invalid(void **state)
   assert_int_equal(temp_dir_count(fixture->path, ""), 0);
 }
 
+/* Without the writers' announcement, which a failing call may leave and the next open takes away. */
+static int count_files(const store_fixture *fixture)
+{
+  return temp_dir_count(fixture->path, "") - temp_dir_count(fixture->path, ".writers");
+}
+
 /* The promise of each failure: the status with place, reason and remedy; no temporary, no half entry, no descriptor. */
 static void expect_clean_failure(store_fixture *fixture, int error, int num_open)
 {
   assert_non_null(strstr(sj_message(), fixture->path));
   assert_non_null(strstr(sj_message(), fixture->key.file_name));
   assert_non_null(strstr(sj_message(), strerror(error)));
-  assert_int_equal(temp_dir_count(fixture->path, ""), 0);
+  assert_int_equal(count_files(fixture), 0);
   assert_int_equal(store_fixture_count_open(), num_open);
 }
 
@@ -116,7 +122,7 @@ static void publish_with_each_call_failing_is_clean(void **state)
       }
       assert_int_equal(status, SWA_JIT_OK); /* what failed came after the rename: the entry is there, whole */
       assert_true(sj_store_has(&fixture->store, &fixture->key, 0));
-      assert_int_equal(temp_dir_count(fixture->path, ""), 1);
+      assert_int_equal(count_files(fixture), 1);
       assert_int_equal(store_fixture_count_open(), num_open);
       assert_int_equal(unlink(entry), 0);
     }
@@ -162,14 +168,78 @@ static void publish_with_short_and_interrupted_calls_succeeds(void **state)
   }
 }
 
-static void publish_into_a_removed_folder_says_so(void **state)
+static void publish_into_a_removed_folder_makes_it_again(void **state)
+{
+  store_fixture *fixture = *state;
+  char reason[512];
+  for (int i = 0; i < 2; i++) {
+    char *entry = store_fixture_entry_path(fixture, &fixture->key);
+    unlink(entry);
+    free(entry);
+    assert_int_equal(rmdir(fixture->path), 0);
+    assert_false(store_fixture_find(fixture, &fixture->key, reason));
+    assert_int_equal(store_fixture_publish(fixture, &fixture->key), SWA_JIT_OK);
+    assert_true(store_fixture_find(fixture, &fixture->key, reason));
+    assert_int_equal(temp_dir_count(fixture->path, ""), 1);
+  }
+  assert_int_equal(fixture->stats.store_writes, 2);
+}
+
+/* The store was opened by a relative path, and the host's working folder is another one by now. */
+static void publish_after_a_chdir_makes_the_folder_where_it_was(void **state)
+{
+  store_fixture *fixture = *state;
+  sj_store store;
+  int before = open(".", O_RDONLY | O_DIRECTORY);
+  assert_int_equal(chdir(fixture->folder), 0);
+  assert_int_equal(sj_store_open("relative/store", 0, sj_os_system(), NULL, &fixture->stats, &store), SWA_JIT_OK);
+  assert_int_equal(fchdir(before), 0);
+  close(before);
+  assert_int_equal(sj_store_publish(&store, &fixture->key, &fixture->view), SWA_JIT_OK);
+  char *path = temp_dir_join(fixture->folder, "relative/store");
+  char *entry = temp_dir_join(path, fixture->key.file_name);
+  assert_int_equal(unlink(entry), 0);
+  assert_int_equal(rmdir(path), 0);
+  assert_int_equal(sj_store_publish(&store, &fixture->key, &fixture->view), SWA_JIT_OK);
+  assert_int_equal(access(entry, F_OK), 0);
+  sj_store_close(&store);
+  free(entry);
+  free(path);
+}
+
+static void publish_where_the_folder_cannot_be_made_again_says_so(void **state)
 {
   store_fixture *fixture = *state;
   assert_int_equal(rmdir(fixture->path), 0);
+  assert_true(temp_dir_write(fixture->path, "", 0)); /* a file has its name now */
   assert_int_equal(store_fixture_publish(fixture, &fixture->key), SWA_JIT_STORE_ERROR);
   assert_non_null(strstr(sj_message(), "removed meanwhile"));
-  char reason[512];
-  assert_false(store_fixture_find(fixture, &fixture->key, reason));
+}
+
+/* A cleaner on another machine, whose locks this one does not see, takes the file before it gets its name. */
+static unsigned num_taken;
+
+static int renameat_taken(int from_fd, const char *from, int to_fd, const char *to)
+{
+  if (num_taken > 0) {
+    num_taken--;
+    unlinkat(from_fd, from, 0);
+  }
+  return renameat(from_fd, from, to_fd, to);
+}
+
+static void publish_of_a_file_that_was_taken_writes_it_again(void **state)
+{
+  store_fixture *fixture = *state;
+  static sj_os os;
+  os = *sj_os_system();
+  os.renameat = renameat_taken;
+  fixture->store.os = &os;
+  num_taken = 1;
+  assert_int_equal(store_fixture_publish(fixture, &fixture->key), SWA_JIT_OK);
+  num_taken = 2;
+  assert_int_equal(store_fixture_publish(fixture, &fixture->key), SWA_JIT_STORE_ERROR);
+  assert_true(sj_store_has(&fixture->store, &fixture->key, 0));
 }
 
 /* ---- Asking beforehand ----------------------------------------------------------------------------------- */
@@ -216,10 +286,10 @@ static void check_with_each_call_failing_tells_place_reason_and_remedy(void **st
       fixture->store.os = failing_os_start((failing_os_plan){.nth = nth, .error = cases[i].error});
       swa_jit_status status = sj_store_check(&fixture->store);
       has_failed = failing_os_has_failed();
-      bool matters = has_failed && failing_os_failed_call() != FAILING_OS_FCHMOD; /* the mode is a wish */
-      assert_int_equal(status, matters ? SWA_JIT_STORE_ERROR : SWA_JIT_OK);
+      assert_true(status == SWA_JIT_OK || has_failed);
       assert_int_equal(store_fixture_count_open(), num_open);
-      if (matters) {
+      if (status != SWA_JIT_OK) {
+        assert_int_equal(status, SWA_JIT_STORE_ERROR);
         num_failures++;
         assert_non_null(strstr(sj_message(), fixture->path));
         assert_non_null(strstr(sj_message(), strerror(cases[i].error)));
@@ -227,8 +297,8 @@ static void check_with_each_call_failing_tells_place_reason_and_remedy(void **st
         assert_null(strstr(sj_message(), "SWA_JIT_READ_ONLY"));
       }
     }
-    assert_int_equal(num_failures, 6);                          /* name, create, write, sync, close, remove */
-    assert_int_equal(temp_dir_count(fixture->path, ""), i + 1); /* what could not be removed: a leftover */
+    assert_int_equal(num_failures, 6); /* name, create, write, sync, close, remove; modes and announcing are wishes */
+    assert_int_equal(count_files(fixture), i + 1); /* what could not be removed: a leftover */
   }
 }
 
@@ -401,7 +471,10 @@ int main(void)
       TEST(publish_with_each_call_failing_is_clean),
       TEST(publish_with_all_calls_failing_from_each_on_shows_no_half_entry),
       TEST(publish_with_short_and_interrupted_calls_succeeds),
-      TEST(publish_into_a_removed_folder_says_so),
+      TEST(publish_into_a_removed_folder_makes_it_again),
+      TEST(publish_after_a_chdir_makes_the_folder_where_it_was),
+      TEST(publish_where_the_folder_cannot_be_made_again_says_so),
+      TEST(publish_of_a_file_that_was_taken_writes_it_again),
       TEST(check_leaves_nothing_and_counts_nothing),
       TEST(check_of_a_read_only_store_fails_and_writes_nothing),
       TEST(check_with_each_call_failing_tells_place_reason_and_remedy),

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+
+#include "store_parts.h"
+
+/* What a dead writer left must be found when a store is opened, and listing ten thousand names to find nothing takes
+ * longer than the whole opening may. So while there are writers there is a file, which each of them has locked; the
+ * last one removes it. If it is there and nobody holds its lock, a writer died. */
+#define WRITERS_NAME ".writers"
+
+enum { BOUND_MS = 1000, NUM_TRIES = 8 };
+
+/* The file of that name, opened; -1 with errno. */
+static int open_writers(sj_store *store, int flags)
+{
+  return sj_store_open_lock_file(store, WRITERS_NAME, flags);
+}
+
+sj_writing sj_store_begin_writing(sj_store *store)
+{
+  for (unsigned i = 0; i < NUM_TRIES; i++) {
+    int fd = open_writers(store, O_CREAT);
+    if (fd < 0) {
+      break;
+    }
+    int error = sj_store_flock(store, &fd, LOCK_SH, BOUND_MS);
+    if (error == 0 && sj_store_is_named(store, fd, WRITERS_NAME)) {
+      return (sj_writing){fd};
+    }
+    if (fd >= 0) {
+      store->os->close(fd);
+    }
+    if (error == EWOULDBLOCK) {
+      sj_os_sleep_ms(5); /* somebody clears up after a dead one */
+    } else if (error != 0 && error != EINTR) {
+      break;
+    }
+  }
+  return (sj_writing){-1}; /* without it only the age of what a crash leaves tells */
+}
+
+void sj_store_end_writing(sj_store *store, sj_writing *writing)
+{
+  if (writing->fd < 0) {
+    return;
+  }
+  int error = sj_store_flock(store, &writing->fd, LOCK_EX, BOUND_MS);
+  if (error == 0 && sj_store_is_named(store, writing->fd, WRITERS_NAME)) {
+    store->os->unlinkat(store->dir_fd, WRITERS_NAME, 0);
+  }
+  if (writing->fd >= 0) {
+    store->os->close(writing->fd);
+  }
+  writing->fd = -1;
+}
+
+/* Every temporary file: under the lock no writer is alive. */
+static void remove_temporaries(sj_store *store)
+{
+  DIR *listing = sj_store_list(store);
+  if (listing == NULL) {
+    return;
+  }
+  for (struct dirent *file = readdir(listing); file != NULL; file = readdir(listing)) {
+    if (sj_store_is_temporary(file->d_name) && store->os->unlinkat(store->dir_fd, file->d_name, 0) == 0) {
+      sj_log_line(store->log, SWA_JIT_LOG_DEBUG, "store: removed %s, which a writer that died left", file->d_name);
+    }
+  }
+  closedir(listing);
+}
+
+void sj_store_clear_dead_writers(sj_store *store)
+{
+  struct stat status;
+  if (store->read_only || store->os->fstatat(store->dir_fd, WRITERS_NAME, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    return;
+  }
+  int fd = open_writers(store, 0);
+  if (fd < 0) {
+    return;
+  }
+  sj_writing writing = {fd};
+  if (sj_store_flock(store, &writing.fd, LOCK_EX, BOUND_MS) == 0
+      && sj_store_is_named(store, writing.fd, WRITERS_NAME)) {
+    remove_temporaries(store);
+    store->os->unlinkat(store->dir_fd, WRITERS_NAME, 0);
+  }
+  if (writing.fd >= 0) {
+    store->os->close(writing.fd);
+  }
+}
