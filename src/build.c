@@ -139,6 +139,7 @@ static swa_jit_status find_stored(swa_jit_lib *lib, struct swa_jit_kernel *kerne
     }
   }
   if (*found_out) {
+    sj_store_begin_use(&lib->store, &kernel->key, &kernel->use);
     set_cubin(kernel, SWA_JIT_ORIGIN_STORE, &kernel->entry.view);
     return SWA_JIT_OK;
   }
@@ -148,7 +149,7 @@ static swa_jit_status find_stored(swa_jit_lib *lib, struct swa_jit_kernel *kerne
 }
 
 /* A good compile is never lost for a bad disk: the failure is told and counted, and the kernel used. */
-static swa_jit_status publish(swa_jit_lib *lib, const struct swa_jit_kernel *kernel, const sj_cubin_view *view)
+static swa_jit_status publish(swa_jit_lib *lib, struct swa_jit_kernel *kernel, const sj_cubin_view *view)
 {
   if (lib->store_status != SWA_JIT_OK) {
     sj_stats_add(lib->stats.store_write_failures, 1);
@@ -158,7 +159,9 @@ static swa_jit_status publish(swa_jit_lib *lib, const struct swa_jit_kernel *ker
     return SWA_JIT_OK;
   }
   swa_jit_status status = sj_store_publish(&lib->store, &kernel->key, view);
-  if (status != SWA_JIT_OK) {
+  if (status == SWA_JIT_OK) {
+    sj_store_begin_use(&lib->store, &kernel->key, &kernel->use);
+  } else {
     sj_log_line(&lib->options.log, SWA_JIT_LOG_WARN, "%s", sj_message());
   }
   return status;
@@ -249,6 +252,12 @@ static swa_jit_status compile(swa_jit_lib *lib, struct swa_jit_kernel *kernel, c
   return SWA_JIT_OK;
 }
 
+static uint64_t wall_seconds(const sj_os *os)
+{
+  struct timespec now;
+  return os->clock_gettime(CLOCK_REALTIME, &now) == 0 && now.tv_sec > 0 ? (uint64_t)now.tv_sec : 0;
+}
+
 /* Compiles, publishes, and makes the result the entry's cubin. A stored one that the driver refused is set aside only
  * now: without a compile it stays, as another machine's driver may take it. */
 static swa_jit_status compile_cubin(swa_jit_lib *lib, struct swa_jit_kernel *kernel, const sj_nvrtc_api *nvrtc)
@@ -263,7 +272,7 @@ static swa_jit_status compile_cubin(swa_jit_lib *lib, struct swa_jit_kernel *ker
         .key_text = kernel->key.text,
         .key_bytes = kernel->key.text_length,
         .note = {compiled.nvrtc_version, compiled.num_registers, compiled.spill_store_bytes, compiled.spill_load_bytes,
-                 compiled.compile_ns},
+                 compiled.compile_ns, wall_seconds(lib->os)},
     };
     if (kernel->info.origin == SWA_JIT_ORIGIN_STORE) {
       sj_store_set_aside(&lib->store, &kernel->key, "the driver refuses it");

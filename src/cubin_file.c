@@ -98,14 +98,16 @@ typedef struct note_field {
   const char *name;
   size_t offset; /* in sj_cubin_note */
   bool is_wide;  /* uint64_t, else uint32_t */
+  bool is_optional;
 } note_field;
 
 static const note_field note_fields[] = {
-    {"nvrtc_version", offsetof(sj_cubin_note, nvrtc_version), false},
-    {"num_registers", offsetof(sj_cubin_note, num_registers), false},
-    {"spill_store_bytes", offsetof(sj_cubin_note, spill_store_bytes), false},
-    {"spill_load_bytes", offsetof(sj_cubin_note, spill_load_bytes), false},
-    {"compile_ns", offsetof(sj_cubin_note, compile_ns), true},
+    {"nvrtc_version", offsetof(sj_cubin_note, nvrtc_version), false, false},
+    {"num_registers", offsetof(sj_cubin_note, num_registers), false, false},
+    {"spill_store_bytes", offsetof(sj_cubin_note, spill_store_bytes), false, false},
+    {"spill_load_bytes", offsetof(sj_cubin_note, spill_load_bytes), false, false},
+    {"compile_ns", offsetof(sj_cubin_note, compile_ns), true, false},
+    {"made_s", offsetof(sj_cubin_note, made_s), true, true},
 };
 enum { NUM_NOTE_FIELDS = sizeof note_fields / sizeof note_fields[0] };
 
@@ -121,7 +123,9 @@ static void add_note(sj_text *text, const sj_cubin_note *note)
       memcpy(&narrow, at, sizeof narrow);
       value = narrow;
     }
-    sj_text_add_format(text, "%s=%llu\n", note_fields[i].name, (unsigned long long)value);
+    if (value != 0 || !note_fields[i].is_optional) {
+      sj_text_add_format(text, "%s=%llu\n", note_fields[i].name, (unsigned long long)value);
+    }
   }
 }
 
@@ -141,10 +145,14 @@ static bool set_note_field(const note_field *field, const char *digits, size_t l
   return true;
 }
 
-/* Each known name exactly once; lines with other names are a later release's and are passed over. */
+/* Each known name once, and none missing but an optional one; lines with other names are a later release's and are
+ * passed over. */
 static bool read_note(const char *text, size_t count, sj_cubin_note *note_out)
 {
-  unsigned seen = 0;
+  unsigned seen = 0, needed = 0;
+  for (unsigned i = 0; i < NUM_NOTE_FIELDS; i++) {
+    needed |= note_fields[i].is_optional ? 0 : 1u << i;
+  }
   for (size_t at = 0; at < count;) {
     const char *line = text + at;
     const char *newline = memchr(line, '\n', count - at);
@@ -165,7 +173,7 @@ static bool read_note(const char *text, size_t count, sj_cubin_note *note_out)
     }
     at += (size_t)(newline - line) + 1;
   }
-  return seen == (1u << NUM_NOTE_FIELDS) - 1;
+  return (seen & needed) == needed;
 }
 
 /* ---- The file -------------------------------------------------------------------------------------------- */

@@ -26,6 +26,7 @@
 typedef struct sj_cubin_note {
   uint32_t nvrtc_version, num_registers, spill_store_bytes, spill_load_bytes;
   uint64_t compile_ns;
+  uint64_t made_s; /* seconds since 1970 (UTC) by its maker's clock; 0: not told */
 } sj_cubin_note;
 
 typedef struct sj_cubin_view { /* points into the decoded bytes */

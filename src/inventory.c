@@ -80,6 +80,9 @@ static swa_jit_status add_view(const each_walk *walk, const sj_store_file *file,
   entry->spill_load_bytes = view->note.spill_load_bytes;
   entry->nvrtc_version = view->note.nvrtc_version;
   entry->compile_ns = view->note.compile_ns;
+  if (view->note.made_s != 0 && view->note.made_s <= INT64_MAX) {
+    entry->made_s = (int64_t)view->note.made_s;
+  }
   if (!sj_key_read_config(view->key_text, view->key_bytes, &config)
       || sj_config_to_text(&config, config_text, CONFIG_TEXT_SIZE) != SWA_JIT_OK) {
     return SWA_JIT_OK;
@@ -101,6 +104,7 @@ static bool show(void *data, const sj_store_file *file)
       .layer = walk->layer,
       .file_bytes = (uint64_t)file->status.st_size,
       .made_s = file->status.st_mtime,
+      .used_s = file->status.st_mtime, /* store_use.c keeps it there */
       .folder = walk->store->path,
       .name = file->name,
       .config_text = "",

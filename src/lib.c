@@ -18,6 +18,7 @@ static swa_jit_status open_cache_dir(swa_jit_lib *lib)
   swa_jit_status status =
       sj_store_open(options->cache_dir, options->flags, lib->os, &options->log, &lib->stats, &lib->store);
   if (status != SWA_JIT_STORE_ERROR || options->cache_dir_from_call) {
+    lib->store.limit_bytes = options->cache_limit_bytes;
     return status;
   }
   sj_log_line(&options->log, SWA_JIT_LOG_WARN, "no store, kernels are kept in memory only: %s", sj_message());

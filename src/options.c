@@ -8,6 +8,8 @@
 #include "status.h"
 #include "text.h"
 
+#define DEFAULT_LIMIT_BYTES (UINT64_C(4) << 30)
+
 enum {
   KNOWN_FLAGS = SWA_JIT_FLAG_NO_COMPILE | SWA_JIT_FLAG_READ_ONLY | SWA_JIT_FLAG_SAME_COMPILER | SWA_JIT_FLAG_NO_STORE
                 | SWA_JIT_FLAG_FOREIGN_OWNER | SWA_JIT_FLAG_GROUP_SHARED | SWA_JIT_FLAG_ALL_READ,
@@ -83,6 +85,42 @@ static swa_jit_status choose_below(const char *folder, const char *rest, char **
   sj_text_add(&text, rest);
   *chosen_out = sj_text_take(&text);
   return *chosen_out == NULL ? sj_fail_memory() : SWA_JIT_OK;
+}
+
+/* "512M", "20G", a number of bytes, or "none"; false for anything else. */
+static bool read_size(const char *text, uint64_t *bytes_out)
+{
+  static const char units[] = "KMGT";
+  size_t length = strspn(text, "0123456789");
+  const char *unit = text[length] != '\0' ? strchr(units, text[length]) : NULL;
+  uint64_t count = 0;
+  if (strcmp(text, "none") == 0) {
+    *bytes_out = UINT64_MAX;
+    return true;
+  }
+  if (!sj_text_read_u64(text, length, &count) || count == 0
+      || (text[length] != '\0' && (unit == NULL || text[length + 1] != '\0'))) {
+    return false;
+  }
+  const unsigned shift = unit != NULL ? 10 * (unsigned)(unit - units + 1) : 0;
+  *bytes_out = count <= UINT64_MAX >> shift ? count << shift : UINT64_MAX;
+  return true;
+}
+
+static uint64_t choose_limit(uint64_t given, const sj_log *log)
+{
+  const char *value = read_variable("SWA_JIT_CACHE_LIMIT");
+  uint64_t bytes = DEFAULT_LIMIT_BYTES;
+  if (given != 0) {
+    return given;
+  }
+  if (value != NULL && !read_size(value, &bytes)) {
+    sj_log_line(log, SWA_JIT_LOG_WARN,
+                "SWA_JIT_CACHE_LIMIT is \"%s\": use a number of bytes above 0, with K, M, G or T behind it for their "
+                "powers of 1024, or none; taken as 4G",
+                value);
+  }
+  return bytes;
 }
 
 static swa_jit_status choose_cache_dir(const swa_jit_options *given, sj_options *options)
@@ -177,6 +215,7 @@ swa_jit_status sj_options_make(const swa_jit_options *given, sj_options *options
   options.log.level = full.log_level == SWA_JIT_LOG_DEFAULT ? (uint32_t)SWA_JIT_LOG_INFO : full.log_level;
   options.lock_wait_ms = full.lock_wait_ms == 0 ? (uint32_t)DEFAULT_LOCK_WAIT_MS : full.lock_wait_ms;
   options.flags |= read_switches(&options.log);
+  options.cache_limit_bytes = choose_limit(full.cache_limit_bytes, &options.log);
   status = choose_paths(&full, &options);
   if (status != SWA_JIT_OK) {
     sj_options_finish(&options);

@@ -11,10 +11,11 @@ typedef struct sj_options { /* immutable after open; every string malloc'd or NU
   sj_log log;
   uint32_t flags;
   uint32_t lock_wait_ms;
-  char *cache_dir;           /* NULL: memory only (no HOME, or NO_STORE) */
-  bool cache_dir_from_call;  /* options->cache_dir named it: trouble is an error, not a warning */
-  char *cache_path;          /* NULL: no read-only folders */
-  bool cache_path_from_call; /* as cache_dir_from_call */
+  char *cache_dir;            /* NULL: memory only (no HOME, or NO_STORE) */
+  bool cache_dir_from_call;   /* options->cache_dir named it: trouble is an error, not a warning */
+  char *cache_path;           /* NULL: no read-only folders */
+  bool cache_path_from_call;  /* as cache_dir_from_call */
+  uint64_t cache_limit_bytes; /* UINT64_MAX: none */
   char *nvrtc_path, *cuda_path, *dump_dir, *record_path;
   char *virtual_env; /* VIRTUAL_ENV, for the wheels' search */
 } sj_options;

@@ -129,6 +129,12 @@ bool sj_os_may_write(uint64_t file_bytes)
   return true;
 }
 
+bool sj_os_may_keep(int fd)
+{
+  struct rlimit limit;
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || (rlim_t)fd < limit.rlim_cur / 2);
+}
+
 uint64_t sj_os_now_ns(void)
 {
   struct timespec now;

@@ -44,6 +44,9 @@ bool sj_os_random(const sj_os *os, void *bytes, size_t count);
  * written. The system table's write never lets the signal of that limit through. */
 bool sj_os_may_write(uint64_t file_bytes);
 
+/* Whether a descriptor of that number may be kept open for long: half of RLIMIT_NOFILE is left to the host. */
+bool sj_os_may_keep(int fd);
+
 /* Monotonic time; sleeping. Not part of the table: they cannot fail in a way that matters. */
 uint64_t sj_os_now_ns(void);
 void sj_os_sleep_ms(unsigned milliseconds);

@@ -16,7 +16,7 @@
 swa_jit_status sj_store_open(const char *path, uint32_t flags, const sj_os *os, const sj_log *log, sj_stats *stats,
                              sj_store *store_out)
 {
-  sj_store store = {.os = os, .log = log, .stats = stats, .dir_fd = -1};
+  sj_store store = {.os = os, .log = log, .stats = stats, .dir_fd = -1, .limit_bytes = UINT64_MAX};
   store.read_only = (flags & SWA_JIT_FLAG_READ_ONLY) != 0;
   store.trust = sj_trust_make(flags);
   swa_jit_status status = sj_folder_open(os, path, !store.read_only, &store.trust, &store.dir_fd);

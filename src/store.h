@@ -27,6 +27,7 @@ typedef struct sj_store {
   char *path;          /* as it was named, for messages */
   char *absolute_path; /* where the folder is made again */
   sj_trust trust;
+  uint64_t limit_bytes;    /* of all files together; UINT64_MAX: none */
   struct sj_store *layers; /* searched after dir_fd, in this order; each read-only, with none of its own */
   unsigned num_layers;
   _Atomic bool has_hung;                      /* a lock service did not answer: no lock is tried any more */
@@ -63,6 +64,17 @@ void sj_entry_finish(sj_entry *entry);
 /* Sets a valid entry aside that turned out to be of no use (the driver refuses it), as find does with one that fails
  * verification. Nothing when there is no store. Trouble is a warning in the log. */
 void sj_store_set_aside(sj_store *store, const sj_key *key, const char *reason);
+
+/* A kernel in use: its entry is touched, and held by a shared lock against eviction. */
+typedef struct sj_store_use {
+  const sj_os *os; /* NULL: not held */
+  int fd;
+} sj_store_use;
+
+/* Of an entry in the folder that is written; does nothing where there is none, where use_inout holds one already, and
+ * where descriptors run short: then only the time of its last use protects the entry. */
+void sj_store_begin_use(sj_store *store, const sj_key *key, sj_store_use *use_inout);
+void sj_store_end_use(sj_store_use *use);
 
 /* Whether a valid entry is there; counts nothing and sets nothing aside. */
 bool sj_store_has(sj_store *store, const sj_key *key, uint32_t nvrtc_version);

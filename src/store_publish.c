@@ -125,53 +125,6 @@ static const char *write_entry(sj_store *store, const char *name, const void *by
   return step;
 }
 
-/* ---- Leftovers ------------------------------------------------------------------------------------------- */
-
-static bool is_hex(const char *text, size_t num_digits)
-{
-  return strlen(text) == num_digits && strspn(text, "0123456789abcdef") == num_digits;
-}
-
-bool sj_store_is_temporary(const char *name)
-{
-  return strncmp(name, SJ_TEMPORARY_PREFIX, strlen(SJ_TEMPORARY_PREFIX)) == 0
-         && is_hex(name + strlen(SJ_TEMPORARY_PREFIX), SJ_TEMPORARY_DIGITS);
-}
-
-/* How many seconds a file of this name stays; 0: for ever. No writer takes an hour, and a week is time to look at a
- * bad entry. */
-static long lifetime(const char *name)
-{
-  enum { HOUR = 3600, WEEK = 7 * 24 * HOUR };
-  if (sj_store_is_temporary(name)) {
-    return HOUR;
-  }
-  const char *mark = strstr(name, ".cubin" SJ_SET_ASIDE_MARK);
-  return mark != NULL && is_hex(mark + strlen(".cubin" SJ_SET_ASIDE_MARK), SJ_SET_ASIDE_DIGITS) ? WEEK : 0;
-}
-
-/* Removes what crashed writers left and what was set aside long ago. The entry just renamed tells the time: its change
- * time is the file system's clock, which need not be this machine's. Trouble is left to the next writer. */
-static void remove_leftovers(sj_store *store, const char *new_entry)
-{
-  const sj_os *os = store->os;
-  struct stat newest;
-  DIR *listing = NULL;
-  if (os->fstatat(store->dir_fd, new_entry, &newest, AT_SYMLINK_NOFOLLOW) != 0
-      || (listing = sj_store_list(store)) == NULL) {
-    return;
-  }
-  for (struct dirent *file = readdir(listing); file != NULL; file = readdir(listing)) {
-    long seconds = lifetime(file->d_name);
-    struct stat status;
-    if (seconds != 0 && os->fstatat(store->dir_fd, file->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0
-        && newest.st_ctime - status.st_ctime > seconds && os->unlinkat(store->dir_fd, file->d_name, 0) == 0) {
-      sj_log_line(store->log, SWA_JIT_LOG_DEBUG, "store: removed the leftover %s", file->d_name);
-    }
-  }
-  closedir(listing);
-}
-
 /* ---- Publishing ------------------------------------------------------------------------------------------ */
 
 /* The folder is made again where it is gone. NULL, or the step that failed, with errno. */
@@ -215,7 +168,7 @@ static swa_jit_status publish(sj_store *store, const sj_key *key, const sj_cubin
   sj_stats_add(store->stats->store_writes, 1);
   sj_stats_add(store->stats->store_bytes_written, count);
   sj_log_line(store->log, SWA_JIT_LOG_DEBUG, "store: published %s, %zu bytes", key->file_name, count);
-  remove_leftovers(store, key->file_name);
+  sj_store_trim(store, key->file_name);
   return SWA_JIT_OK;
 }
 

@@ -120,11 +120,13 @@ typedef struct swa_jit_options {
   const char *record_path; /* file to which each new configuration asked for is appended. SWA_JIT_RECORD */
   const char *cache_path;  /* the store's read-only folders, parted by colons, searched in this order after cache_dir;
                               "" for none. SWA_JIT_CACHE_PATH */
+  uint64_t cache_limit_bytes; /* most bytes of cache_dir: beyond, the least recently used entries are removed, but none
+                                 that a library object uses. 0: SWA_JIT_CACHE_LIMIT, else 4 GiB; UINT64_MAX: no limit */
 } swa_jit_options;
 
 #define SWA_JIT_OPTIONS_INIT                                                                                           \
   {                                                                                                                    \
-    sizeof(swa_jit_options), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL                                   \
+    sizeof(swa_jit_options), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0                                \
   }
 
 /* Fills *options with the defaults above; size is the caller's sizeof, so that a library of a later release writes
@@ -541,13 +543,15 @@ typedef struct swa_jit_stats {
   uint64_t compile_ns; /* wall time of all compiles */
   uint64_t loads;      /* cubins loaded by the driver */
   uint64_t load_ns;
-  uint64_t layer_hits;  /* of store_hits, those in a read-only folder */
-  uint64_t layer_skips; /* entries of read-only folders that could not be used and were passed over */
+  uint64_t layer_hits;    /* of store_hits, those in a read-only folder */
+  uint64_t layer_skips;   /* entries of read-only folders that could not be used and were passed over */
+  uint64_t evictions;     /* files removed to keep the store within its size limit */
+  uint64_t evicted_bytes; /* their sizes */
 } swa_jit_stats;
 
 #define SWA_JIT_STATS_INIT                                                                                             \
   {                                                                                                                    \
-    sizeof(swa_jit_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                           \
+    sizeof(swa_jit_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                     \
   }
 
 /* A snapshot of the counters of a library object; each counter is exact, the set need not be of one instant.

@@ -112,6 +112,7 @@ static void print_stats(swa_jit_lib *lib)
   printf("set_aside=%llu\n", (unsigned long long)stats.store_set_aside);
   printf("layer_hits=%llu\n", (unsigned long long)stats.layer_hits);
   printf("layer_skips=%llu\n", (unsigned long long)stats.layer_skips);
+  printf("evictions=%llu\n", (unsigned long long)stats.evictions);
   printf("lock_waits=%llu\n", (unsigned long long)stats.lock_waits);
   printf("lock_failures=%llu\n", (unsigned long long)stats.lock_failures);
 }

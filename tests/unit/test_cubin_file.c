@@ -113,6 +113,22 @@ static void encode_gives_the_documented_bytes(void **state)
   free(bytes);
 }
 
+static void time_of_making_is_kept_where_it_is_told(void **state)
+{
+  file *made = *state;
+  sj_cubin_view view = made->view;
+  void *bytes = NULL;
+  size_t count = 0;
+  view.note.made_s = 1790000000;
+  assert_int_equal(sj_cubin_file_encode(&view, &bytes, &count), SWA_JIT_OK);
+  assert_true(count == made->count + strlen("made_s=1790000000\n"));
+  assert_int_equal(sj_cubin_file_decode(bytes, count, &view), SWA_JIT_OK);
+  assert_true(view.note.made_s == 1790000000);
+  free(bytes);
+  assert_int_equal(sj_cubin_file_decode(made->bytes, made->count, &view), SWA_JIT_OK);
+  assert_true(view.note.made_s == 0);
+}
+
 static void encode_of_empty_or_oversized_parts_is_invalid(void **state)
 {
   file *made = *state;
@@ -336,6 +352,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       TEST(decode_of_encoded_gives_every_part_back),
       TEST(encode_gives_the_documented_bytes),
+      TEST(time_of_making_is_kept_where_it_is_told),
       TEST(encode_of_empty_or_oversized_parts_is_invalid),
       TEST(encode_of_no_elf_is_invalid),
       TEST(decode_of_every_truncation_is_refused),

@@ -9,11 +9,11 @@
 #include "status.h"
 
 static const char *const variables[] = {
-    "SWA_JIT_CACHE_DIR",    "XDG_CACHE_HOME",     "HOME",
-    "SWA_JIT_NVRTC",        "SWA_JIT_CUDA",       "SWA_JIT_DUMP_DIR",
-    "SWA_JIT_RECORD",       "VIRTUAL_ENV",        "SWA_JIT_NO_COMPILE",
-    "SWA_JIT_READ_ONLY",    "SWA_JIT_CACHE_PATH", "SWA_JIT_FOREIGN_OWNER",
-    "SWA_JIT_GROUP_SHARED",
+    "SWA_JIT_CACHE_DIR",    "XDG_CACHE_HOME",      "HOME",
+    "SWA_JIT_NVRTC",        "SWA_JIT_CUDA",        "SWA_JIT_DUMP_DIR",
+    "SWA_JIT_RECORD",       "VIRTUAL_ENV",         "SWA_JIT_NO_COMPILE",
+    "SWA_JIT_READ_ONLY",    "SWA_JIT_CACHE_PATH",  "SWA_JIT_FOREIGN_OWNER",
+    "SWA_JIT_GROUP_SHARED", "SWA_JIT_CACHE_LIMIT",
 };
 
 static capture_log capture;
@@ -90,6 +90,7 @@ static void options_fields_win_over_the_environment(void **state)
   setenv("SWA_JIT_READ_ONLY", "0", 1);
   setenv("SWA_JIT_FOREIGN_OWNER", "0", 1);
   setenv("SWA_JIT_GROUP_SHARED", "0", 1);
+  setenv("SWA_JIT_CACHE_LIMIT", "1G", 1);
   swa_jit_options given = given_with_log();
   given.flags = SWA_JIT_FLAG_SAME_COMPILER;
   given.log_level = SWA_JIT_LOG_WARN;
@@ -330,6 +331,46 @@ static void options_macro_sets_every_field_to_its_default(void **state)
   assert_null(macro.dump_dir);
   assert_null(macro.record_path);
   assert_null(macro.cache_path);
+  assert_true(macro.cache_limit_bytes == 0);
+}
+
+static void cache_limit_is_read_with_its_unit(void **state)
+{
+  (void)state;
+  static const struct {
+    const char *value;
+    uint64_t bytes;
+    unsigned num_warnings;
+  } rows[] = {
+      {"", UINT64_C(4) << 30, 0},
+      {"1", 1, 0},
+      {"300K", 300 << 10, 0},
+      {"20M", 20 << 20, 0},
+      {"7G", UINT64_C(7) << 30, 0},
+      {"2T", UINT64_C(2) << 40, 0},
+      {"18446744073709551615T", UINT64_MAX, 0},
+      {"none", UINT64_MAX, 0},
+      {"0", UINT64_C(4) << 30, 1},
+      {"G", UINT64_C(4) << 30, 1},
+      {"5GB", UINT64_C(4) << 30, 1},
+      {"-1", UINT64_C(4) << 30, 1},
+      {"99999999999999999999", UINT64_C(4) << 30, 1},
+  };
+  setenv("HOME", "/h", 1);
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    setenv("SWA_JIT_CACHE_LIMIT", rows[i].value, 1);
+    capture_log_clear(&capture);
+    swa_jit_options given = given_with_log();
+    sj_options options;
+    assert_int_equal(sj_options_make(&given, &options), SWA_JIT_OK);
+    assert_true(options.cache_limit_bytes == rows[i].bytes);
+    assert_int_equal(capture_log_count(&capture, SWA_JIT_LOG_WARN), rows[i].num_warnings);
+    sj_options_finish(&options);
+    given.cache_limit_bytes = 12345;
+    assert_int_equal(sj_options_make(&given, &options), SWA_JIT_OK);
+    assert_true(options.cache_limit_bytes == 12345);
+    sj_options_finish(&options);
+  }
 }
 
 static void cache_path_empty_in_the_call_means_none(void **state)
@@ -369,6 +410,7 @@ int main(void)
       TEST(options_of_a_newer_caller_follow_the_rule),
       TEST(options_macro_sets_every_field_to_its_default),
       TEST(cache_path_empty_in_the_call_means_none),
+      TEST(cache_limit_is_read_with_its_unit),
   };
   return SJ_TEST_RUN(tests);
 }

@@ -26,6 +26,8 @@ static void fill(sj_stats *stats)
       &stats->load_ns,
       &stats->layer_hits,
       &stats->layer_skips,
+      &stats->evictions,
+      &stats->evicted_bytes,
   };
   assert_int_equal(sizeof counters / sizeof counters[0], sizeof *stats / sizeof(uint64_t));
   for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++) {

@@ -405,59 +405,6 @@ static void publish_and_find_from_many_processes_agree(void **state)
   assert_true(sj_store_has(&fixture->store, &fixture->key, 0));
 }
 
-/* ---- Leftovers ------------------------------------------------------------------------------------------- */
-
-static long seen_age; /* what files other than entries seem to have, in seconds */
-
-static int fstatat_aged(int dir_fd, const char *name, struct stat *status, int flags)
-{
-  int result = fstatat(dir_fd, name, status, flags);
-  size_t length = strlen(name);
-  bool is_entry = length > 6 && strcmp(name + length - 6, ".cubin") == 0;
-  status->st_ctime -= is_entry ? 0 : seen_age;
-  return result;
-}
-
-static void publish_removes_old_leftovers_only(void **state)
-{
-  store_fixture *fixture = *state;
-  static const struct {
-    const char *name;
-    long lifetime; /* seconds; 0: for ever */
-  } files[] = {
-      {".tmp-0123456789abcdef0123456789abcdef", 3600},
-      {".tmp-0123456789abcdef0123456789abcde", 0},
-      {".tmp-0123456789abcdef0123456789abcdeg", 0},
-      {".tmp-0123456789abcdef0123456789abcdef0", 0},
-      {"swa_decode-x.cubin.bad-01234567", 7 * 24 * 3600},
-      {"swa_decode-x.cubin.bad-0123456", 0},
-      {"notes.bad-01234567", 0},
-      {"0123456789abcdef0123456789abcdef.lock", 0},
-      {"swa_decode-x.cubin", 0},
-      {"readme", 0},
-  };
-  static const long ages[] = {0, 3599, 3601, 7 * 24 * 3600 + 10};
-  static sj_os os;
-  os = *sj_os_system();
-  os.fstatat = fstatat_aged;
-  fixture->store.os = &os;
-  for (size_t a = 0; a < sizeof ages / sizeof ages[0]; a++) {
-    seen_age = ages[a];
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-      char *path = temp_dir_join(fixture->path, files[i].name);
-      assert_true(temp_dir_write(path, "x", 1));
-      free(path);
-    }
-    assert_int_equal(store_fixture_publish(fixture, &fixture->key), SWA_JIT_OK);
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-      char *path = temp_dir_join(fixture->path, files[i].name);
-      bool is_kept = files[i].lifetime == 0 || ages[a] <= files[i].lifetime;
-      assert_int_equal(access(path, F_OK), is_kept ? 0 : -1);
-      free(path);
-    }
-  }
-}
-
 #define TEST(function) cmocka_unit_test_setup_teardown(function, store_fixture_setup, store_fixture_teardown)
 
 int main(void)
@@ -481,7 +428,6 @@ int main(void)
       TEST(publish_beyond_the_file_size_limit_fails_and_lives),
       TEST(publish_killed_before_each_call_leaves_a_usable_store),
       TEST(publish_and_find_from_many_processes_agree),
-      TEST(publish_removes_old_leftovers_only),
   };
   return SJ_TEST_RUN(tests);
 }
