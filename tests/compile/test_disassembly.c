@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks into the machine code of the presets: products are on the tensor cores, rows are read 16 bytes at a time.
- * Arguments: architecture, nvdisasm. */
+/* Looks into the machine code of the presets: products are on the tensor cores, rows are read 16 bytes at a time, and
+ * nothing is read or written before a kernel has waited for its predecessor. Arguments: architecture, nvdisasm. */
 #include "configs.h"
 
 #include <ctype.h>
@@ -14,6 +14,8 @@ typedef struct findings {
   unsigned instructions;
   unsigned tensor_core; /* HMMA */
   unsigned wide_loads;  /* LDGSTS (cp.async) or LDG of 128 bits */
+  unsigned waits;       /* ACQBULK (griddepcontrol.wait) */
+  unsigned before_wait; /* accesses of global memory above the first wait, and branches that could lead past it */
 } findings;
 
 static swa_jit_lib *lib;
@@ -21,13 +23,28 @@ static uint32_t arch;
 static const char *nvdisasm;
 static const char *folder;
 
+static bool has_any(const char *line, const char *const *words)
+{
+  while (*words != NULL && strstr(line, *words) == NULL) {
+    words++;
+  }
+  return *words != NULL;
+}
+
 static void count_line(const char *line, findings *found)
 {
   const char *address = line + strspn(line, " \t");
   if (strncmp(address, "/*", 2) != 0 || !isxdigit((unsigned char)address[2])) {
     return; /* a label or a directive */
   }
+  static const char *const early[] = {" LD.",     " LDG",     " ST.",  " STG", " ATOM", " RED", " UBLK",
+                                      " UTMALDG", " UTMASTG", " BRA ", " BRX", " CALL", NULL};
   found->instructions++;
+  if (strstr(line, " ACQBULK") != NULL) {
+    found->waits++;
+  } else if (found->waits == 0 && has_any(line, early)) {
+    found->before_wait++;
+  }
   if (strstr(line, " HMMA.") != NULL) {
     found->tensor_core++;
   }
@@ -58,6 +75,18 @@ static void disassemble(const void *cubin, size_t cubin_bytes, findings *found)
   free(path);
 }
 
+/* Report 48: a read before the wait sees what the predecessor has not written yet. Architectures before sm_90a have no
+ * such launches. */
+static void assert_waits_first(const findings *found)
+{
+  if (arch < SWA_JIT_ARCH_SM_90A) {
+    assert_int_equal(found->waits, 0);
+    return;
+  }
+  assert_int_equal(found->waits, 1);
+  assert_int_equal(found->before_wait, 0);
+}
+
 static void presets_disassembled_use_tensor_cores_and_wide_loads(void **state)
 {
   (void)state;
@@ -77,6 +106,7 @@ static void presets_disassembled_use_tensor_cores_and_wide_loads(void **state)
     assert_true(found.instructions > 100);
     assert_true(found.tensor_core > 0);
     assert_true(found.wide_loads > 0);
+    assert_waits_first(&found);
   }
 }
 
@@ -92,13 +122,14 @@ static void merge_disassembled_loads_16_bytes_at_a_time(void **state)
   assert_int_equal(swa_jit_cubin_get(lib, &config, &cubin, &cubin_bytes, NULL), SWA_JIT_OK);
   disassemble(cubin, cubin_bytes, &found);
   assert_int_equal(found.wide_loads, 8); /* one a part */
+  assert_waits_first(&found);
 }
 
 /* Lines as nvdisasm prints them, and what stands in an e4m3 row's way: a narrower load and a label do not count. */
 static void lines_counted_tell_wide_loads_from_narrow_ones(void **state)
 {
   (void)state;
-  findings found = {0, 0, 0};
+  findings found = {0};
   count_line("        /*0a10*/                   LDG.E.U8 R4, desc[UR4][R2.64] ;\n", &found);
   count_line("        /*0a20*/                   LDG.E.64 R4, desc[UR4][R2.64] ;\n", &found);
   count_line(".L_x_128: /* LDG.E.128 */\n", &found);
@@ -109,6 +140,22 @@ static void lines_counted_tell_wide_loads_from_narrow_ones(void **state)
   assert_int_equal(found.wide_loads, 2);
   assert_int_equal(found.tensor_core, 1);
   assert_int_equal(found.instructions, 5);
+}
+
+static void lines_counted_tell_what_stands_before_the_wait(void **state)
+{
+  (void)state;
+  findings found = {0};
+  count_line("        /*0010*/                   LDC R1, c[0x0][0x28] ;\n", &found);
+  count_line("        /*0020*/               @P0 EXIT ;\n", &found);
+  assert_int_equal(found.before_wait, 0);
+  count_line("        /*0030*/                   LDG.E R6, desc[UR10][R2.64] ;\n", &found);
+  count_line("        /*0040*/               @P0 BRA `(.L_x_1) ;\n", &found);
+  assert_int_equal(found.before_wait, 2);
+  count_line("        /*0050*/                   ACQBULK ;\n", &found);
+  count_line("        /*0060*/                   LDG.E R6, desc[UR10][R2.64] ;\n", &found);
+  assert_int_equal(found.waits, 1);
+  assert_int_equal(found.before_wait, 2);
 }
 
 int main(int argc, char **argv)
@@ -133,6 +180,7 @@ int main(int argc, char **argv)
   if (result == 0) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_counted_tell_wide_loads_from_narrow_ones),
+        cmocka_unit_test(lines_counted_tell_what_stands_before_the_wait),
         cmocka_unit_test(presets_disassembled_use_tensor_cores_and_wide_loads),
         cmocka_unit_test(merge_disassembled_loads_16_bytes_at_a_time),
     };
