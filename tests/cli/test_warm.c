@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "arch.h"
@@ -25,7 +26,7 @@ enum {
   GROUP_REFUSED = 128,
   GROUP_UNHELD = 8 /* compiled; the store reports nothing, and has nothing */
 };
-static atomic_int num_gets;
+static atomic_int *num_gets; /* shared with the worker processes */
 static bool has_device;
 static bool is_store_unwritable;
 
@@ -102,7 +103,7 @@ swa_jit_status swa_jit_cubin_get(swa_jit_lib *lib, const swa_jit_config *config,
                                  size_t *cubin_bytes_out, swa_jit_kernel_info *info_out)
 {
   (void)lib;
-  atomic_fetch_add(&num_gets, 1);
+  atomic_fetch_add(num_gets, 1);
   if (config->kv_tile == TILE_FAILS) {
     return sj_fail(SWA_JIT_COMPILE_FAILED, "error in line 7");
   }
@@ -397,13 +398,13 @@ static void combination_refused_is_listed_and_good(void **state)
   warm_options options = lists("16,128", "16");
   warm_plan plan;
   (void)state;
-  num_gets = 0;
+  *num_gets = 0;
   assert_true(warm_plan_make(&options, &plan));
   compile(&plan, &options);
   assert_int_equal(plan.jobs[0].state, WARM_COMPILED);
   assert_int_equal(plan.jobs[1].state, WARM_REFUSED);
   assert_string_equal(plan.jobs[1].reason, "needs 9 bytes, 8 are there");
-  assert_int_equal(num_gets, 1);
+  assert_int_equal(*num_gets, 1);
   assert_true(warm_plan_is_good(&plan));
   warm_plan_finish(&plan);
 }
@@ -471,12 +472,12 @@ static void store_that_cannot_be_written_gives_hits_and_compiles_nothing(void **
   warm_options options = lists("8,128", "16,32,64");
   warm_plan plan;
   (void)state;
-  num_gets = 0;
+  *num_gets = 0;
   is_store_unwritable = true;
   assert_true(warm_plan_make(&options, &plan));
   compile(&plan, &options);
   is_store_unwritable = false;
-  assert_int_equal(num_gets, 1);
+  assert_int_equal(*num_gets, 1);
   assert_int_equal(plan.jobs[0].state, WARM_FAILED);
   assert_string_equal(plan.jobs[0].reason, "not compiled, as it could not be kept: no pen (SWA_JIT_STORE_ERROR)");
   assert_int_equal(plan.jobs[1].state, WARM_HIT);
@@ -507,10 +508,10 @@ static void more_jobs_than_configurations_do_each_once(void **state)
   warm_plan plan;
   (void)state;
   options.jobs = 64;
-  num_gets = 0;
+  *num_gets = 0;
   assert_true(warm_plan_make(&options, &plan));
   compile(&plan, &options);
-  assert_int_equal(num_gets, 6);
+  assert_int_equal(*num_gets, 6);
   assert_int_equal(warm_plan_count(&plan, WARM_HIT), 3);
   assert_int_equal(warm_plan_count(&plan, WARM_COMPILED), 3);
   warm_plan_finish(&plan);
@@ -559,6 +560,10 @@ static void dump_that_cannot_be_made_fails_its_job(void **state)
 
 int main(void)
 {
+  num_gets = mmap(NULL, sizeof *num_gets, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (num_gets == MAP_FAILED) {
+    return 1;
+  }
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(lists_are_multiplied),
       cmocka_unit_test(values_given_twice_are_joined),

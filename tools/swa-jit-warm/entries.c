@@ -92,7 +92,7 @@ const char *warm_entry_state_name(uint32_t state)
 
 int64_t warm_entry_last_use(const swa_jit_entry *entry)
 {
-  return entry->used_s > entry->made_s ? entry->used_s : entry->made_s;
+  return entry->used_s > 0 ? entry->used_s : entry->made_s;
 }
 
 const char *warm_entry_digest(const swa_jit_entry *entry)

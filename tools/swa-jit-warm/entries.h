@@ -26,7 +26,7 @@ void warm_entries_drop_layers(warm_entries *entries);
 /* "usable", "bad", "unreadable", "set-aside" or "temporary"; "?" for a later library's. */
 const char *warm_entry_state_name(uint32_t state);
 
-/* The last seconds since 1970 at which it was used or made. */
+/* When it was last used, or made where that is not known; seconds since 1970. */
 int64_t warm_entry_last_use(const swa_jit_entry *entry);
 
 /* The digest in a name, of 32 digits, or "" where there is none. */

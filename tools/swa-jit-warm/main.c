@@ -8,6 +8,7 @@
 #include "memory.h"
 #include "print.h"
 #include "prune.h"
+#include "stop.h"
 #include "transfer.h"
 #include "work.h"
 
@@ -111,6 +112,9 @@ static int work(warm_plan *plan, const warm_options *options, swa_jit_lib *lib, 
     print_plan(plan, options, now() - start);
   }
   warm_print_reasons(plan, options->quiet);
+  if (warm_plan_count(plan, WARM_STOPPED) > 0) {
+    return WARM_EXIT_SIGNAL + warm_stop_signal();
+  }
   bool is_incomplete = options->command == WARM_CHECK && warm_plan_count(plan, WARM_MISSING) > 0;
   return status == WARM_EXIT_GOOD && is_incomplete ? WARM_EXIT_ABSENT : status;
 }

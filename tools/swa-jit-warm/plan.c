@@ -363,6 +363,7 @@ void warm_plan_finish(warm_plan *plan)
 {
   for (size_t i = 0; i < plan->num_jobs; i++) {
     free(plan->jobs[i].reason);
+    free(plan->jobs[i].file_name);
   }
   free(plan->jobs);
   *plan = (warm_plan){0};

@@ -15,7 +15,8 @@ typedef enum warm_state {
   WARM_COMPILED, /* compiled and stored */
   WARM_MISSING,  /* dry run: it would be compiled */
   WARM_REFUSED,  /* its architecture cannot serve it */
-  WARM_FAILED
+  WARM_FAILED,
+  WARM_STOPPED /* a signal came before it was done */
 } warm_state;
 
 typedef struct warm_job {
@@ -25,8 +26,8 @@ typedef struct warm_job {
   bool is_demanded;     /* a line of --from: a refusal fails the command */
   warm_state state;
   char *reason;             /* of a refusal or failure; malloc'd */
-  const char *file_name;    /* of the store's entry; the library's */
-  swa_jit_kernel_info info; /* of a hit or compile */
+  char *file_name;          /* of the store's entry; malloc'd */
+  swa_jit_kernel_info info; /* of a hit or compile; without its texts */
 } warm_job;
 
 typedef struct warm_plan {

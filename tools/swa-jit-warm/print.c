@@ -9,7 +9,7 @@
 #include "print_entries.h"
 #include "table.h"
 
-static const char *const state_names[] = {"waiting", "hit", "compiled", "missing", "refused", "failed"};
+static const char *const state_names[] = {"waiting", "hit", "compiled", "missing", "refused", "failed", "stopped"};
 
 void warm_print_short(const char *config_text, char text_out[512])
 {
@@ -84,9 +84,13 @@ void warm_print_table(const warm_plan *plan, double seconds)
   }
   sj_table_print(&table, stdout);
   sj_table_finish(&table);
-  printf("%zu configuration%s: %zu hit, %zu compiled, %zu refused, %zu failed; %.1f s\n", plan->num_jobs,
+  printf("%zu configuration%s: %zu hit, %zu compiled, %zu refused, %zu failed", plan->num_jobs,
          sj_number_ending(plan->num_jobs), warm_plan_count(plan, WARM_HIT), warm_plan_count(plan, WARM_COMPILED),
-         warm_plan_count(plan, WARM_REFUSED), warm_plan_count(plan, WARM_FAILED), seconds);
+         warm_plan_count(plan, WARM_REFUSED), warm_plan_count(plan, WARM_FAILED));
+  if (warm_plan_count(plan, WARM_STOPPED) > 0) {
+    printf(", %zu not done: the same command goes on", warm_plan_count(plan, WARM_STOPPED));
+  }
+  printf("; %.1f s\n", seconds);
 }
 
 void warm_print_dry_table(const warm_plan *plan)
@@ -146,7 +150,7 @@ void warm_json_open_job(sj_json *json, const warm_job *job)
 
 void warm_json_counts(sj_json *json, const warm_plan *plan)
 {
-  for (warm_state state = WARM_HIT; state <= WARM_FAILED; state++) {
+  for (warm_state state = WARM_HIT; state <= WARM_STOPPED; state++) {
     sj_json_number(json, state_names[state], warm_plan_count(plan, state));
   }
 }

@@ -4,6 +4,9 @@
 #include <signal.h>
 #include <stddef.h>
 
+static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { NUM_STOP_SIGNALS = sizeof stop_signals / sizeof stop_signals[0] };
+
 static volatile sig_atomic_t num_signals;
 static volatile sig_atomic_t first_signal;
 
@@ -17,14 +20,20 @@ static void note(int signal)
 
 void warm_stop_begin(void)
 {
-  static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
   struct sigaction action = {.sa_handler = note}; /* without SA_RESTART: waits end early */
   struct sigaction now;
   sigemptyset(&action.sa_mask);
-  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-    if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN) {
-      sigaction(signals[i], &action, NULL);
+  for (size_t i = 0; i < NUM_STOP_SIGNALS; i++) {
+    if (sigaction(stop_signals[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN) {
+      sigaction(stop_signals[i], &action, NULL);
     }
+  }
+}
+
+void warm_stop_ignore(void)
+{
+  for (size_t i = 0; i < NUM_STOP_SIGNALS; i++) {
+    signal(stop_signals[i], SIG_IGN);
   }
 }
 

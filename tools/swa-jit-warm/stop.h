@@ -6,6 +6,9 @@
 /* From here on those signals no longer end the process. One that was ignored stays ignored, as under nohup. */
 void warm_stop_begin(void);
 
+/* In a worker process: they are the parent's to heed. */
+void warm_stop_ignore(void);
+
 /* How many came, and the first of them; 0: none. */
 int warm_stop_count(void);
 int warm_stop_signal(void);

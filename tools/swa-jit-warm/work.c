@@ -2,22 +2,28 @@
 #include "work.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "crew.h"
 #include "memory.h"
 #include "print.h"
+#include "stop.h"
 
-typedef struct warm_crew {
+typedef struct warm_task {
   warm_plan *plan;
   const warm_options *options;
   swa_jit_lib *lib;
   sj_progress *progress;
-  _Atomic size_t next;
-} warm_crew;
+} warm_task;
+
+/* What a worker process answers, and behind it the texts, each with its zero; an empty one stands for NULL. */
+typedef struct warm_reply {
+  warm_state state;
+  swa_jit_kernel_info info;
+  size_t file_name_size, reason_size;
+} warm_reply;
 
 static bool make_folder(const char *path)
 {
@@ -31,6 +37,13 @@ static bool make_folder(const char *path)
 bool warm_work_prepare(const warm_options *options)
 {
   return make_folder(options->dump_source) && make_folder(options->dump_ptx);
+}
+
+/* name: the library's. */
+static void set_file_name(warm_job *job, const char *name)
+{
+  free(job->file_name);
+  job->file_name = sj_memory_copy(name);
 }
 
 static void fail(warm_job *job, char *reason)
@@ -58,25 +71,25 @@ static void write_dump(warm_job *job, const char *folder, const char *suffix, co
   free(path);
 }
 
-static void dump(const warm_crew *crew, warm_job *job)
+static void dump(const warm_task *task, warm_job *job)
 {
   const char *text = NULL;
   swa_jit_status status = SWA_JIT_OK;
-  if (crew->options->dump_source != NULL) {
-    status = swa_jit_source(crew->lib, &job->config, &text);
+  if (task->options->dump_source != NULL) {
+    status = swa_jit_source(task->lib, &job->config, &text);
     if (status != SWA_JIT_OK) {
       warm_job_fail(job, status);
       return;
     }
-    write_dump(job, crew->options->dump_source, ".cu", text);
+    write_dump(job, task->options->dump_source, ".cu", text);
   }
-  if (crew->options->dump_ptx != NULL && job->state != WARM_FAILED) {
-    status = swa_jit_ptx(crew->lib, &job->config, &text);
+  if (task->options->dump_ptx != NULL && job->state != WARM_FAILED) {
+    status = swa_jit_ptx(task->lib, &job->config, &text);
     if (status != SWA_JIT_OK) {
       warm_job_fail(job, status);
       return;
     }
-    write_dump(job, crew->options->dump_ptx, ".ptx", text);
+    write_dump(job, task->options->dump_ptx, ".ptx", text);
   }
 }
 
@@ -84,10 +97,13 @@ static void dump(const warm_crew *crew, warm_job *job)
 static bool is_held(swa_jit_lib *lib, warm_job *job)
 {
   uint32_t held = 0;
-  swa_jit_status status = swa_jit_store_has(lib, &job->config, &job->file_name, &held);
+  const char *name = NULL;
+  swa_jit_status status = swa_jit_store_has(lib, &job->config, &name, &held);
   if (status != SWA_JIT_OK) {
     warm_job_fail(job, status);
+    return false;
   }
+  set_file_name(job, name);
   return held != 0;
 }
 
@@ -109,9 +125,9 @@ void warm_work_check_store(warm_plan *plan, swa_jit_lib *lib)
 }
 
 /* What was compiled must be found again: otherwise warming was in vain, whatever the reason. */
-static void check_kept(const warm_crew *crew, warm_job *job)
+static void check_kept(const warm_task *task, warm_job *job)
 {
-  bool held = is_held(crew->lib, job);
+  bool held = is_held(task->lib, job);
   if (job->state == WARM_FAILED) {
     return;
   }
@@ -124,58 +140,117 @@ static void check_kept(const warm_crew *crew, warm_job *job)
   }
 }
 
-static void get(const warm_crew *crew, warm_job *job)
+static void get(const warm_task *task, warm_job *job)
 {
   const void *cubin = NULL;
   size_t cubin_bytes = 0;
-  swa_jit_status status = swa_jit_cubin_get(crew->lib, &job->config, &cubin, &cubin_bytes, &job->info);
+  swa_jit_status status = swa_jit_cubin_get(task->lib, &job->config, &cubin, &cubin_bytes, &job->info);
   if (status != SWA_JIT_OK) {
     warm_job_fail(job, status);
     return;
   }
-  job->file_name = job->info.file_name;
+  set_file_name(job, job->info.file_name);
   job->state = job->info.origin == SWA_JIT_ORIGIN_COMPILED ? WARM_COMPILED : WARM_HIT;
   if (job->state == WARM_COMPILED) {
-    check_kept(crew, job);
+    check_kept(task, job);
   }
   if (job->state != WARM_FAILED) {
-    dump(crew, job);
+    dump(task, job);
   }
 }
 
-static void *run(void *argument)
+/* ---- by worker processes ---------------------------------------------------------------------------------- */
+
+/* A text behind the reply, cut where there is no room; returns its bytes with the zero. */
+static size_t add_text(char *bytes, size_t at, const char *text)
 {
-  warm_crew *crew = argument;
-  for (;;) {
-    size_t index = atomic_fetch_add(&crew->next, 1);
-    if (index >= crew->plan->num_jobs) {
-      return NULL;
-    }
-    warm_job *job = &crew->plan->jobs[index];
-    if (job->state == WARM_WAITING) {
-      get(crew, job);
-      char *line = warm_print_step(job);
-      sj_progress_step(crew->progress, line);
-      free(line);
-    }
+  return (size_t)snprintf(bytes + at, WARM_REPLY_SIZE - at, "%s", text != NULL ? text : "") + 1;
+}
+
+static size_t work(void *data, size_t piece, void *reply)
+{
+  const warm_task *task = data;
+  warm_job *job = &task->plan->jobs[piece];
+  char *bytes = reply;
+  get(task, job);
+  warm_reply head = {.state = job->state, .info = job->info};
+  head.info.file_name = head.info.key_text = head.info.miss_reason = NULL;
+  size_t at = sizeof head;
+  head.file_name_size = add_text(bytes, at, job->file_name);
+  at += head.file_name_size;
+  head.reason_size = add_text(bytes, at, job->reason);
+  if (head.reason_size > WARM_REPLY_SIZE - at) {
+    head.reason_size = WARM_REPLY_SIZE - at;
   }
+  memcpy(bytes, &head, sizeof head);
+  return at + head.reason_size;
+}
+
+static void tell(const warm_task *task, const warm_job *job)
+{
+  char *line = warm_print_step(job);
+  sj_progress_step(task->progress, line);
+  free(line);
+}
+
+static void take_reply(void *data, size_t piece, const void *reply, size_t reply_bytes)
+{
+  const warm_task *task = data;
+  warm_job *job = &task->plan->jobs[piece];
+  warm_reply head;
+  (void)reply_bytes;
+  memcpy(&head, reply, sizeof head);
+  const char *file_name = (const char *)reply + sizeof head;
+  const char *reason = file_name + head.file_name_size;
+  char *kept_reason = *reason != '\0' ? sj_memory_copy(reason) : NULL;
+  free(job->reason);
+  job->reason = kept_reason;
+  job->state = head.state;
+  job->info = head.info;
+  if (*file_name != '\0') {
+    set_file_name(job, file_name);
+  }
+  tell(task, job);
+}
+
+static void take_death(void *data, size_t piece, const char *why)
+{
+  const warm_task *task = data;
+  warm_job *job = &task->plan->jobs[piece];
+  fail(job, sj_memory_format("%s: is memory short? The others go on; try it again with --jobs 1", why));
+  tell(task, job);
+}
+
+static void tell_stop(void *data, size_t num_under_way)
+{
+  const warm_task *task = data;
+  char *line = sj_memory_format("%s: stopping: %zu under way %s finished first; a second signal stops at once",
+                                warm_cli.name, num_under_way, num_under_way == 1 ? "is" : "are");
+  if (num_under_way > 0) {
+    sj_progress_line(task->progress, line);
+  }
+  free(line);
 }
 
 void warm_work_compile(warm_plan *plan, const warm_options *options, swa_jit_lib *lib, sj_progress *progress)
 {
-  warm_crew crew = {.plan = plan, .options = options, .lib = lib, .progress = progress};
-  size_t num_threads = options->jobs < plan->num_jobs ? (size_t)options->jobs : plan->num_jobs;
-  pthread_t *threads = sj_memory_get(num_threads, sizeof *threads);
-  size_t started = 0;
-  /* This thread is one of them, so that work goes on where no other can be had. */
-  while (started + 1 < num_threads && pthread_create(&threads[started], NULL, run, &crew) == 0) {
-    started++;
+  static const warm_crew_calls calls = {
+      .work = work, .take_reply = take_reply, .take_death = take_death, .tell_stop = tell_stop};
+  warm_task task = {.plan = plan, .options = options, .lib = lib, .progress = progress};
+  size_t *pieces = sj_memory_get(plan->num_jobs, sizeof *pieces);
+  size_t num_pieces = 0;
+  for (size_t i = 0; i < plan->num_jobs; i++) {
+    if (plan->jobs[i].state == WARM_WAITING) {
+      pieces[num_pieces++] = i;
+    }
   }
-  run(&crew);
-  for (size_t i = 0; i < started; i++) {
-    pthread_join(threads[i], NULL);
+  warm_stop_begin();
+  warm_crew_run((size_t)options->jobs, pieces, num_pieces, &calls, &task);
+  for (size_t i = 0; i < plan->num_jobs; i++) {
+    warm_job *job = &plan->jobs[i];
+    job->state = job->state == WARM_WAITING ? WARM_STOPPED : job->state;
   }
-  free(threads);
+  free(pieces);
 }
 
 void warm_work_look(warm_plan *plan, swa_jit_lib *lib)

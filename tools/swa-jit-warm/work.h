@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The compiles, on several threads of one library object. Threads are enough: NVRTC 13.0 compiles side by side in one
- * process; of the wall time of four threads on two processors 2 % was spent waiting for each other. */
+/* The compiles, by worker processes (crew.h), and what needs none. */
 #ifndef WARM_WORK_H
 #define WARM_WORK_H
 
@@ -13,7 +12,8 @@ bool warm_work_prepare(const warm_options *options);
 /* Before the first compile: where the store takes no entries, what it does not hold ends as failed. */
 void warm_work_check_store(warm_plan *plan, swa_jit_lib *lib);
 
-/* Gets every waiting configuration from the store or the compiler. Each job ends as hit, compiled or failed. */
+/* Gets every waiting configuration from the store or the compiler. Each job ends as hit, compiled or failed; as
+ * stopped when a signal came first. */
 void warm_work_compile(warm_plan *plan, const warm_options *options, swa_jit_lib *lib, sj_progress *progress);
 
 /* Dry run: each job ends as hit, missing or failed. */

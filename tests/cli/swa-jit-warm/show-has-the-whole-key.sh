@@ -7,4 +7,4 @@ digest=${name##*-}
 swa-jit-warm --cache-dir store --show "$name" >by-name || exit
 swa-jit-warm --cache-dir store --show "$(echo "$digest" | cut -c 1-8)" | diff - by-name || exit
 swa-jit-warm --cache-dir store --show "arch=sm_90a" | diff - by-name || exit
-sed '/^made/d; /^file bytes/d; /^compile ms/d' by-name
+sed '/^made/d; /^used/d; /^file bytes/d; /^compile ms/d' by-name
