@@ -42,21 +42,6 @@ sj_writing sj_store_begin_writing(sj_store *store)
   return (sj_writing){-1}; /* without it only the age of what a crash leaves tells */
 }
 
-void sj_store_end_writing(sj_store *store, sj_writing *writing)
-{
-  if (writing->fd < 0) {
-    return;
-  }
-  int error = sj_store_flock(store, &writing->fd, LOCK_EX, BOUND_MS);
-  if (error == 0 && sj_store_is_named(store, writing->fd, WRITERS_NAME)) {
-    store->os->unlinkat(store->dir_fd, WRITERS_NAME, 0);
-  }
-  if (writing->fd >= 0) {
-    store->os->close(writing->fd);
-  }
-  writing->fd = -1;
-}
-
 /* Every temporary file: under the lock no writer is alive. */
 static void remove_temporaries(sj_store *store)
 {
@@ -70,6 +55,22 @@ static void remove_temporaries(sj_store *store)
     }
   }
   closedir(listing);
+}
+
+void sj_store_end_writing(sj_store *store, sj_writing *writing)
+{
+  if (writing->fd < 0) {
+    return;
+  }
+  int error = sj_store_flock(store, &writing->fd, LOCK_EX, BOUND_MS);
+  if (error == 0 && sj_store_is_named(store, writing->fd, WRITERS_NAME)) {
+    remove_temporaries(store); /* of one that died while this one wrote: without the file nobody would look for them */
+    store->os->unlinkat(store->dir_fd, WRITERS_NAME, 0);
+  }
+  if (writing->fd >= 0) {
+    store->os->close(writing->fd);
+  }
+  writing->fd = -1;
 }
 
 void sj_store_clear_dead_writers(sj_store *store)

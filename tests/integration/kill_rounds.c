@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kill_rounds [--rounds N] [--seed N] [--nvrtc FILE]: in each round some processes write and read the entries of one
  * store, and all of them are killed (SIGKILL) at a random instant; then a process that nobody kills reads every entry.
- * Prints how many reads there were and how many gave wrong bytes or an entry that had to be set aside. Ends with 1
- * unless there was none. To be used with the stand-in for libnvrtc, whose compile takes no time. */
+ * Prints how many reads there were, how many gave wrong bytes or an entry that had to be set aside, and how many files
+ * of killed writers the next open left. Ends with 1 unless there was none. To be used with the stand-in for libnvrtc,
+ * whose compile takes no time. */
+#include <dirent.h>
 #include <ftw.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -22,7 +24,7 @@ enum { NUM_WRITERS = 4, NUM_CONFIGS = 8, CUBIN_BYTES = 200000 };
 /* In memory that all processes share. */
 typedef struct tally {
   unsigned long long expected[NUM_CONFIGS]; /* sums of the cubins' bytes */
-  _Atomic unsigned long long num_reads, num_writes, num_wrong, num_refused;
+  _Atomic unsigned long long num_reads, num_writes, num_wrong, num_refused, num_leftovers;
 } tally;
 
 typedef struct kill_options {
@@ -140,6 +142,19 @@ static void write_for_ever(const kill_options *asked, unsigned number, unsigned 
   _exit(1); /* a process that lives has to get its kernel */
 }
 
+static unsigned count_leftovers(const kill_options *asked)
+{
+  unsigned count = 0;
+  DIR *listing = opendir(asked->store);
+  for (struct dirent *file = NULL; listing != NULL && (file = readdir(listing)) != NULL;) {
+    count += strncmp(file->d_name, ".tmp-", 5) == 0 || strcmp(file->d_name, ".writers") == 0;
+  }
+  if (listing != NULL) {
+    closedir(listing);
+  }
+  return count;
+}
+
 /* Whether all were killed as meant, and a process that nobody kills gets everything. */
 static bool run_round(const kill_options *asked, unsigned long long *random, unsigned long long most_us, tally *counted)
 {
@@ -160,7 +175,9 @@ static bool run_round(const kill_options *asked, unsigned long long *random, uns
     is_good = is_good && kill(writers[i], SIGKILL) == 0 && waitpid(writers[i], &status, 0) == writers[i]
               && WIFSIGNALED(status);
   }
-  return is_good && ask_all(asked, 0, counted) && ask_all(asked, 0, counted); /* the second one only reads */
+  is_good = is_good && ask_all(asked, 0, counted) && ask_all(asked, 0, counted); /* the second one only reads */
+  counted->num_leftovers += count_leftovers(asked);
+  return is_good;
 }
 
 /* What every cubin should be, from an object without a store; and how long a whole round of asking takes. */
@@ -191,11 +208,14 @@ static int run(const kill_options *asked)
   for (unsigned i = 0; i < asked->num_rounds && is_good; i++) {
     is_good = run_round(asked, &random, 3 * once_us, counted);
   }
-  is_good = is_good && counted->num_wrong == 0 && counted->num_refused == 0 && counted->num_reads > 0;
-  printf("%u rounds, seed %llu: %llu entries written, %llu read, %llu of them with wrong bytes, %llu set aside: %s\n",
+  is_good = is_good && counted->num_wrong == 0 && counted->num_refused == 0 && counted->num_leftovers == 0
+            && counted->num_reads > 0;
+  printf("%u rounds, seed %llu: %llu entries written, %llu read, %llu of them with wrong bytes, %llu set aside, %llu "
+         "leftovers of killed writers: %s\n",
          asked->num_rounds, asked->seed, (unsigned long long)counted->num_writes,
          (unsigned long long)counted->num_reads, (unsigned long long)counted->num_wrong,
-         (unsigned long long)counted->num_refused, is_good ? "as it should be" : "WRONG");
+         (unsigned long long)counted->num_refused, (unsigned long long)counted->num_leftovers,
+         is_good ? "as it should be" : "WRONG");
   return is_good ? 0 : 1;
 }
 

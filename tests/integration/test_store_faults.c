@@ -15,16 +15,24 @@
 #include "temp_dir.h"
 
 /* What lies in the store before the process that meets the fault. */
-typedef enum store_start { ABSENT, WARM, DAMAGED, NUM_STARTS } store_start;
+typedef enum store_start {
+  ABSENT,
+  WARM,
+  DAMAGED,       /* cut in half */
+  LAYERED,       /* absent, and there in a read-only layer */
+  LAYER_DAMAGED, /* absent, and cut in half in a read-only layer */
+  NUM_STARTS
+} store_start;
+enum { EVERY_START = (1 << NUM_STARTS) - 1 };
 
 typedef struct fault_trial {
   const char *folder;
-  char *store;
-  char *log;       /* of the calls */
-  char *entry;     /* its path */
-  char *good;      /* its bytes */
-  size_t num_good; /* how many */
-  char cubin[32];  /* "cubin=..." of the right answer */
+  char *store, *layer;
+  char *log;                 /* of the calls */
+  char *entry, *layer_entry; /* paths */
+  char *good;                /* its bytes */
+  size_t num_good;           /* how many */
+  char cubin[32];            /* "cubin=..." of the right answer */
 } fault_trial;
 
 static char *join_words(const char *first, const char *second)
@@ -40,12 +48,15 @@ static void ask_store(const fault_trial *trial, const char *const *fault, ask_an
 {
   ask_question question = {.num_environment = 0};
   char *cache_dir = join_words("SWA_JIT_CACHE_DIR=", trial->store);
+  char *cache_path = join_words("SWA_JIT_CACHE_PATH=", trial->layer);
   ask_add_environment(&question, cache_dir);
+  ask_add_environment(&question, cache_path);
   for (const char *const *word = fault; word != NULL && *word != NULL; word++) {
     ask_add_environment(&question, *word);
   }
   ask_run(&question, fault != NULL, answer_out);
   free(cache_dir);
+  free(cache_path);
 }
 
 static void remove_tree(const char *path)
@@ -59,9 +70,12 @@ static void remove_tree(const char *path)
 
 static void begin_trial(fault_trial *trial_out, char *folder)
 {
-  fault_trial begun = {
-      .folder = folder, .store = temp_dir_join(folder, "store"), .log = temp_dir_join(folder, "calls")};
+  fault_trial begun = {.folder = folder,
+                       .store = temp_dir_join(folder, "store"),
+                       .layer = temp_dir_join(folder, "layer"),
+                       .log = temp_dir_join(folder, "calls")};
   ask_answer answer;
+  assert_int_equal(mkdir(begun.layer, 0755), 0);
   ask_store(&begun, NULL, &answer);
   ask_answer_expect(&answer, "the first process", "status=SWA_JIT_OK", "origin=compiled", "writes=1", NULL);
   char *name = ask_answer_value(&answer, "file_name", 0);
@@ -69,6 +83,7 @@ static void begin_trial(fault_trial *trial_out, char *folder)
   assert_true(name != NULL && cubin != NULL);
   snprintf(begun.cubin, sizeof begun.cubin, "cubin=%s", cubin);
   begun.entry = temp_dir_join(begun.store, name);
+  begun.layer_entry = temp_dir_join(begun.layer, name);
   assert_true(temp_dir_read(begun.entry, &begun.good, &begun.num_good));
   free(name);
   free(cubin);
@@ -79,20 +94,23 @@ static void begin_trial(fault_trial *trial_out, char *folder)
 static void end_trial(fault_trial *trial)
 {
   free(trial->store);
+  free(trial->layer);
   free(trial->log);
   free(trial->entry);
+  free(trial->layer_entry);
   free(trial->good);
 }
 
 static void lay_out(const fault_trial *trial, store_start start)
 {
+  const size_t half = trial->num_good / 2;
   remove_tree(trial->store);
-  if (start != ABSENT) {
+  unlink(trial->layer_entry);
+  if (start == WARM || start == DAMAGED) {
     assert_int_equal(mkdir(trial->store, 0700), 0);
-    assert_true(temp_dir_write(trial->entry, trial->good, trial->num_good));
-  }
-  if (start == DAMAGED) {
-    assert_int_equal(truncate(trial->entry, (off_t)trial->num_good / 2), 0);
+    assert_true(temp_dir_write(trial->entry, trial->good, start == WARM ? trial->num_good : half));
+  } else if (start == LAYERED || start == LAYER_DAMAGED) {
+    assert_true(temp_dir_write(trial->layer_entry, trial->good, start == LAYERED ? trial->num_good : half));
   }
 }
 
@@ -132,10 +150,15 @@ static void expect_sound(const fault_trial *trial, store_start start, const char
     assert_int_equal(temp_dir_count(trial->store, ".bad-"), 0);
   }
   ask_answer_finish(&answer);
+  if (temp_dir_count(trial->store, ".tmp-") != 0 || temp_dir_count(trial->store, ".writers") != 0) {
+    print_error("%s: a leftover is there after the next open\n", what);
+    fail();
+  }
   ask_store(trial, NULL, &answer);
   ask_answer_expect(&answer, what, "origin=store", trial->cubin, "set_aside=0", NULL);
   ask_answer_finish(&answer);
-  assert_true(access(trial->entry, F_OK) == 0);
+  assert_true(start == LAYERED || access(trial->entry, F_OK) == 0);
+  assert_int_equal(temp_dir_count(trial->layer, ""), start == LAYERED || start == LAYER_DAMAGED);
 }
 
 /* One process with the nth call gone wrong. */
@@ -186,21 +209,22 @@ static void expect_kernel(const fault_trial *trial, const ask_answer *answer, co
 }
 
 /* Every call in turn, from every start. */
-static void fail_each_call(char *folder, const char *action, const char *most)
+static void fail_each_call(char *folder, unsigned starts, const char *action)
 {
   fault_trial trial;
   begin_trial(&trial, folder);
   for (unsigned start = 0; start < NUM_STARTS; start++) {
-    unsigned num_calls = count_calls(&trial, start, most);
+    unsigned num_calls = (starts & 1u << start) != 0 ? count_calls(&trial, start, NULL) : 0;
     for (unsigned nth = 1; nth <= num_calls; nth++) {
       char what[64];
       ask_answer answer;
       snprintf(what, sizeof what, "%s at call %u from start %u", action, nth, start);
       lay_out(&trial, start);
-      meet_fault(&trial, nth, action, most, &answer);
+      meet_fault(&trial, nth, action, NULL, &answer);
       expect_kernel(&trial, &answer, what);
       if (strcmp(action, "short") == 0 || (strcmp(action, "EINTR") == 0 && can_be_interrupted(&answer))) {
-        ask_answer_expect(&answer, what, start == WARM ? "origin=store" : "writes=1", "write_failures=0", NULL);
+        ask_answer_expect(&answer, what, start == WARM || start == LAYERED ? "origin=store" : "writes=1",
+                          "write_failures=0", NULL);
       }
       ask_answer_finish(&answer);
       expect_sound(&trial, start, what);
@@ -211,42 +235,42 @@ static void fail_each_call(char *folder, const char *action, const char *most)
 
 static void a_full_disk_at_each_call_costs_no_kernel(void **state)
 {
-  fail_each_call(*state, "ENOSPC", NULL);
+  fail_each_call(*state, 1 << ABSENT | 1 << DAMAGED, "ENOSPC");
 }
 
 static void an_io_error_at_each_call_costs_no_kernel(void **state)
 {
-  fail_each_call(*state, "EIO", NULL);
+  fail_each_call(*state, EVERY_START, "EIO");
 }
 
 static void too_many_open_files_at_each_call_cost_no_kernel(void **state)
 {
-  fail_each_call(*state, "EMFILE", NULL);
+  fail_each_call(*state, EVERY_START, "EMFILE");
 }
 
 static void a_signal_at_each_call_costs_nothing(void **state)
 {
-  fail_each_call(*state, "EINTR", NULL);
+  fail_each_call(*state, EVERY_START, "EINTR");
 }
 
 static void half_of_the_bytes_at_each_call_cost_nothing(void **state)
 {
-  fail_each_call(*state, "short", NULL);
+  fail_each_call(*state, 1 << ABSENT | 1 << WARM | 1 << LAYERED, "short");
 }
 
 static void a_folder_removed_at_each_call_costs_no_kernel(void **state)
 {
-  fail_each_call(*state, "remove", NULL);
+  fail_each_call(*state, 1 << ABSENT | 1 << WARM, "remove");
 }
 
 /* Writes of 300 bytes, so that there are instants within an entry. */
-static void kill_at_each_call(char *folder, const char *action)
+static void kill_at_each_call(char *folder, unsigned starts, const char *action)
 {
   static const char most[] = "FAULT_MOST=300";
   fault_trial trial;
   begin_trial(&trial, folder);
   for (unsigned start = 0; start < NUM_STARTS; start++) {
-    unsigned num_calls = count_calls(&trial, start, most);
+    unsigned num_calls = (starts & 1u << start) != 0 ? count_calls(&trial, start, most) : 0;
     for (unsigned nth = 1; nth <= num_calls; nth++) {
       char what[64];
       ask_answer answer;
@@ -263,12 +287,76 @@ static void kill_at_each_call(char *folder, const char *action)
 
 static void a_kill_before_each_call_leaves_a_sound_store(void **state)
 {
-  kill_at_each_call(*state, "kill-before");
+  kill_at_each_call(*state, 1 << ABSENT | 1 << DAMAGED | 1 << LAYER_DAMAGED, "kill-before");
 }
 
 static void a_kill_after_each_call_leaves_a_sound_store(void **state)
 {
-  kill_at_each_call(*state, "kill-after");
+  kill_at_each_call(*state, 1 << ABSENT, "kill-after");
+}
+
+/* ---- Writers that die while others write, and clocks ----------------------------------------------------- */
+
+/* A writer of another key dies while this one is in the middle of its write; this one ends well. */
+static void a_writer_that_dies_while_another_writes_leaves_nothing(void **state)
+{
+  fault_trial trial;
+  ask_answer answer;
+  begin_trial(&trial, *state);
+  lay_out(&trial, ABSENT);
+  char *cache_dir = join_words("SWA_JIT_CACHE_DIR=", trial.store);
+  ask_process writers[2];
+  int status = 0;
+  for (unsigned i = 0; i < 2; i++) {
+    ask_question question = {.num_environment = 0};
+    ask_add_environment(&question, cache_dir);
+    ask_add_environment(&question, "FAULT_CALL=renameat");
+    ask_add_environment(&question, "FAULT_NTH=1");
+    ask_add_environment(&question, "FAULT_ACTION=stop");
+    ask_add_argument(&question, "--config");
+    ask_add_argument(&question, i == 0 ? "arch=sm_90a" : "arch=sm_90a window_size=64");
+    ask_begin(&question, true, &writers[i]);
+    assert_int_equal(waitpid(writers[i].pid, &status, WUNTRACED), writers[i].pid);
+    assert_true(WIFSTOPPED(status));
+  }
+  assert_int_equal(temp_dir_count(trial.store, ".tmp-"), 2);
+  assert_int_equal(kill(writers[1].pid, SIGKILL), 0);
+  ask_end(&writers[1], &answer);
+  ask_answer_finish(&answer);
+  assert_int_equal(kill(writers[0].pid, SIGCONT), 0);
+  ask_end(&writers[0], &answer);
+  ask_answer_expect(&answer, "the writer that lives", "status=SWA_JIT_OK", "writes=1", trial.cubin, NULL);
+  ask_answer_finish(&answer);
+  expect_sound(&trial, WARM, "after both");
+  free(cache_dir);
+  end_trial(&trial);
+}
+
+/* Every file looks as if it had been made tomorrow. */
+static void a_clock_set_back_a_day_changes_nothing(void **state)
+{
+  static const char *const back[] = {"FAULT_AGE=:-86400", "FAULT_CLOCK=-86400", NULL};
+  fault_trial trial;
+  ask_answer answer;
+  begin_trial(&trial, *state);
+  for (unsigned start = 0; start < NUM_STARTS; start++) {
+    lay_out(&trial, start);
+    ask_store(&trial, back, &answer);
+    ask_answer_expect(&answer, "the clock was set back", "status=SWA_JIT_OK", trial.cubin, "write_failures=0",
+                      start == WARM || start == LAYERED ? "origin=store" : "writes=1", NULL);
+    ask_answer_finish(&answer);
+    expect_sound(&trial, start, "after the clock was set back");
+  }
+  lay_out(&trial, ABSENT);
+  ask_store(&trial, (const char *const[]){"FAULT_CALL=renameat", "FAULT_NTH=1", "FAULT_ACTION=kill-before", NULL},
+            &answer);
+  ask_answer_finish(&answer);
+  assert_int_equal(temp_dir_count(trial.store, ".tmp-"), 1);
+  ask_store(&trial, back, &answer);
+  ask_answer_expect(&answer, "after a crash tomorrow", "status=SWA_JIT_OK", trial.cubin, "writes=1", NULL);
+  ask_answer_finish(&answer);
+  assert_int_equal(temp_dir_count(trial.store, ".tmp-"), 0);
+  end_trial(&trial);
 }
 
 /* ---- A power cut, as far as the order of the calls shows it ---------------------------------------------- */
@@ -338,6 +426,8 @@ int main(void)
       TEST(a_folder_removed_at_each_call_costs_no_kernel),
       TEST(a_kill_before_each_call_leaves_a_sound_store),
       TEST(a_kill_after_each_call_leaves_a_sound_store),
+      TEST(a_writer_that_dies_while_another_writes_leaves_nothing),
+      TEST(a_clock_set_back_a_day_changes_nothing),
       TEST(an_entry_is_synced_before_its_rename_and_the_folder_after),
   };
   return SJ_TEST_RUN(tests);

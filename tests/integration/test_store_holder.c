@@ -179,6 +179,26 @@ static void a_missing_lock_service_costs_one_compile(void **state)
   assert_int_equal(num_compiles(fixture), 2);
 }
 
+/* The call that must not wait waits for ever, as on a mount whose server is gone. */
+static void a_lock_service_that_hangs_costs_a_bounded_wait_and_one_compile(void **state)
+{
+  holder_fixture *fixture = *state;
+  ask_answer answer;
+  ask_question question = begin_question(fixture);
+  ask_add_environment(&question, "FAULT_CALL=flock");
+  ask_add_environment(&question, "FAULT_NTH=1");
+  ask_add_environment(&question, "FAULT_LATER=1");
+  ask_add_environment(&question, "FAULT_ACTION=hang");
+  ask_add_argument(&question, "--lock-wait-ms");
+  ask_add_argument(&question, "300");
+  ask_run(&question, true, &answer);
+  ask_answer_expect(&answer, "with a lock call that hangs", "status=SWA_JIT_OK", "origin=compiled", "writes=1",
+                    "lock_failures=1", NULL);
+  assert_non_null(strstr(answer.log, "log 2 "));
+  ask_answer_finish(&answer);
+  assert_int_equal(num_compiles(fixture), 2);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -186,6 +206,7 @@ int main(void)
       TEST(a_killed_holder_is_followed_at_once_by_one_of_those_who_wait),
       TEST(a_holder_that_does_not_end_costs_a_bounded_wait_and_one_compile),
       TEST(a_missing_lock_service_costs_one_compile),
+      TEST(a_lock_service_that_hangs_costs_a_bounded_wait_and_one_compile),
   };
   return SJ_TEST_RUN(tests);
 }

@@ -5,7 +5,7 @@
  *   FAULT_CALL    only calls of this name count towards FAULT_NTH; unset: all
  *   FAULT_ACTION  ENOSPC, EIO, EMFILE, EINTR: the call fails; kill-before, kill-after: the process kills itself;
  *                 short: a read or write moves half of its bytes; remove: FAULT_FOLDER is removed before the call;
- *                 hang: the call never returns
+ *                 hang: the call never returns; stop: the process stops itself before the call (SIGSTOP)
  *   FAULT_LATER   set: every later call fails too
  *   FAULT_MOST    a read or write moves at most so many bytes
  *   FAULT_AGE     "PREFIX:SECONDS": files whose name begins so look so much older (negative: as after a clock that was
@@ -43,7 +43,8 @@ enum {
   KILL_AFTER = -2,
   SHORT = -3,
   REMOVE = -4,
-  HANG = -5
+  HANG = -5,
+  STOP = -6
 }; /* actions; above 0: an errno; 0: none */
 
 static struct {
@@ -89,7 +90,7 @@ static int read_action(const char *text)
     int action;
   } actions[] = {
       {"ENOSPC", ENOSPC},         {"EIO", EIO},     {"EMFILE", EMFILE}, {"EINTR", EINTR}, {"kill-before", KILL_BEFORE},
-      {"kill-after", KILL_AFTER}, {"short", SHORT}, {"remove", REMOVE}, {"hang", HANG}};
+      {"kill-after", KILL_AFTER}, {"short", SHORT}, {"remove", REMOVE}, {"hang", HANG},   {"stop", STOP}};
   for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
     if (strcmp(text, actions[i].name) == 0) {
       return actions[i].action;
@@ -173,6 +174,9 @@ static int begin(const char *name, const void *caller)
   }
   while (plan.action == HANG) {
     pause();
+  }
+  if (plan.action == STOP) {
+    raise(SIGSTOP);
   }
   if (plan.action == REMOVE && plan.folder != NULL) {
     nftw(plan.folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);

@@ -77,7 +77,22 @@ static void open_beside_a_live_writer_touches_nothing(void **state)
   sj_store_close(&other);
   assert_int_equal(temp_dir_count(fixture->path, ".tmp-"), 1);
   sj_store_end_writing(&fixture->store, &writing);
-  assert_int_equal(temp_dir_count(fixture->path, ".tmp-"), 1);
+  assert_int_equal(temp_dir_count(fixture->path, ""), 0);
+}
+
+/* The one that died told nobody: with the file gone no open would look for what it left. */
+static void the_last_writer_removes_what_a_dead_one_left(void **state)
+{
+  store_fixture *fixture = *state;
+  sj_writing first = sj_store_begin_writing(&fixture->store);
+  sj_writing second = sj_store_begin_writing(&fixture->store);
+  put(fixture, LEFT_BEHIND);
+  put(fixture, ".tmp-not-one-of-ours");
+  sj_store_end_writing(&fixture->store, &first);
+  assert_int_equal(temp_dir_count(fixture->path, ".tmp-"), 2); /* it may be the second's */
+  sj_store_end_writing(&fixture->store, &second);
+  assert_int_equal(temp_dir_count(fixture->path, ""), 1);
+  assert_int_equal(temp_dir_count(fixture->path, ".tmp-not-one-of-ours"), 1);
 }
 
 static void open_of_a_read_only_store_removes_nothing(void **state)
@@ -141,9 +156,13 @@ static void writing_with_each_call_failing_is_well(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      TEST(writing_is_announced_while_it_lasts),       TEST(open_after_a_dead_writer_removes_what_it_left),
-      TEST(open_beside_a_live_writer_touches_nothing), TEST(open_of_a_read_only_store_removes_nothing),
-      TEST(open_of_a_clean_store_lists_nothing),       TEST(open_after_a_dead_writer_with_each_call_failing_is_well),
+      TEST(writing_is_announced_while_it_lasts),
+      TEST(open_after_a_dead_writer_removes_what_it_left),
+      TEST(open_beside_a_live_writer_touches_nothing),
+      TEST(the_last_writer_removes_what_a_dead_one_left),
+      TEST(open_of_a_read_only_store_removes_nothing),
+      TEST(open_of_a_clean_store_lists_nothing),
+      TEST(open_after_a_dead_writer_with_each_call_failing_is_well),
       TEST(writing_with_each_call_failing_is_well),
   };
   return SJ_TEST_RUN(tests);
