@@ -461,10 +461,15 @@ swa_jit_status swa_jit_store_add(swa_jit_lib *lib, const char *name, const void 
   return end(lib, "swa_jit_store_add", status);
 }
 
-swa_jit_status swa_jit_store_remove(swa_jit_lib *lib, const char *name)
+swa_jit_status swa_jit_store_remove(swa_jit_lib *lib, const char *name, uint32_t *removed_out)
 {
-  if (lib == NULL || name == NULL) {
-    return refuse(lib, "swa_jit_store_remove", "name");
+  bool was_removed = false;
+  if (lib == NULL || name == NULL || removed_out == NULL) {
+    return refuse(lib, "swa_jit_store_remove", name == NULL ? "name" : "removed_out");
   }
-  return end(lib, "swa_jit_store_remove", sj_inventory_remove(lib, name));
+  swa_jit_status status = sj_inventory_remove(lib, name, &was_removed);
+  if (status == SWA_JIT_OK) {
+    *removed_out = was_removed;
+  }
+  return end(lib, "swa_jit_store_remove", status);
 }

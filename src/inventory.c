@@ -216,7 +216,7 @@ swa_jit_status sj_inventory_add(swa_jit_lib *lib, const char *name, const void *
   return status;
 }
 
-swa_jit_status sj_inventory_remove(swa_jit_lib *lib, const char *name)
+swa_jit_status sj_inventory_remove(swa_jit_lib *lib, const char *name, bool *removed_out)
 {
-  return lib->store.dir_fd >= 0 ? sj_store_remove(&lib->store, name) : sj_lib_check_store(lib);
+  return lib->store.dir_fd >= 0 ? sj_store_remove(&lib->store, name, removed_out) : sj_lib_check_store(lib);
 }

@@ -10,6 +10,6 @@ swa_jit_status sj_inventory_each(swa_jit_lib *lib, uint32_t flags, swa_jit_entry
 swa_jit_status sj_inventory_check(const char *name, const void *bytes, size_t num_bytes);
 swa_jit_status sj_inventory_add(swa_jit_lib *lib, const char *name, const void *bytes, size_t num_bytes,
                                 bool *added_out);
-swa_jit_status sj_inventory_remove(swa_jit_lib *lib, const char *name);
+swa_jit_status sj_inventory_remove(swa_jit_lib *lib, const char *name, bool *removed_out);
 
 #endif

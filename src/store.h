@@ -107,9 +107,10 @@ typedef bool (*sj_store_file_fn)(void *data, const sj_store_file *file);
  * OUT_OF_MEMORY. */
 swa_jit_status sj_store_walk(sj_store *store, uint32_t flags, sj_store_file_fn call, void *data);
 
-/* Removes such a file; OK also when it is gone. INVALID (name is not of one); STORE_ERROR (read-only, or not allowed).
- * The store is there. */
-swa_jit_status sj_store_remove(sj_store *store, const char *name);
+/* Removes such a file, and the lock of an entry with it; *removed_out true also when it is gone, false when it stays,
+ * as it is in use or being built. INVALID (name is not of one); STORE_ERROR (read-only, or not allowed). The store is
+ * there. */
+swa_jit_status sj_store_remove(sj_store *store, const char *name, bool *removed_out);
 
 /* Whether publish can write: writes, syncs and removes a temporary file as large as a usual entry. STORE_ERROR with
  * folder, reason and remedy, also for a read-only store. The store is there. */

@@ -60,6 +60,10 @@ int sj_store_open_lock_file(sj_store *store, const char *name, int flags);
 /* Whether the opened file still has that name: a cleaner may have removed it. True when that cannot be told. */
 bool sj_store_is_named(sj_store *store, int fd, const char *name);
 
+/* Removes an entry, set aside or not, as trimming does: its lock goes with it. status: of the file that is meant. 0,
+ * EWOULDBLOCK when it is in use, being built or another one by now, or the errno of what forbids it. */
+int sj_store_evict(sj_store *store, char *name, const struct stat *status);
+
 /* Opens the store's folder anew when it was removed, under the same descriptor. False with errno. */
 bool sj_store_make_folder_again(sj_store *store);
 

@@ -156,8 +156,9 @@ static bool is_in_use(sj_store *store, const trim_file *file, int *fd_inout, tim
   return error == EWOULDBLOCK || (error != 0 && now - file->used.tv_sec < HOUR);
 }
 
-/* The file, if nobody uses it. The kernel of whoever is reading it stays whole: only the name goes. */
-static bool remove_unused(sj_store *store, const trim_file *file, time_t now)
+/* The file, if nobody uses it. The kernel of whoever is reading it stays whole: only the name goes. 0, EWOULDBLOCK when
+ * it is in use, or unlink's errno. */
+static int remove_unused(sj_store *store, const trim_file *file, time_t now)
 {
   const int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
   int fd = sj_os_open(store->os, store->dir_fd, file->name, flags | O_RDWR, 0); /* a network lock wants to write */
@@ -165,14 +166,18 @@ static bool remove_unused(sj_store *store, const trim_file *file, time_t now)
     fd = sj_os_open(store->os, store->dir_fd, file->name, flags | O_RDONLY, 0);
   }
   if (fd < 0) {
-    return errno == ENOENT || (errno == ELOOP && store->os->unlinkat(store->dir_fd, file->name, 0) == 0);
+    int error = errno == ENOENT ? 0 : errno;
+    return error == ELOOP && store->os->unlinkat(store->dir_fd, file->name, 0) == 0 ? 0 : error;
   }
-  bool is_removed = !is_in_use(store, file, &fd, now) && (fd < 0 || is_as_listed(store, file, fd))
-                    && store->os->unlinkat(store->dir_fd, file->name, 0) == 0;
+  const bool is_free = !is_in_use(store, file, &fd, now) && (fd < 0 || is_as_listed(store, file, fd));
+  int error = is_free ? 0 : EWOULDBLOCK;
+  if (is_free && store->os->unlinkat(store->dir_fd, file->name, 0) != 0) {
+    error = errno == ENOENT ? 0 : errno;
+  }
   if (fd >= 0) {
     store->os->close(fd);
   }
-  return is_removed;
+  return error;
 }
 
 /* "<digest>.lock" of an entry's name; "" for what is no entry. */
@@ -186,19 +191,19 @@ static void make_lock_name(const trim_file *file, char name_out[LOCK_NAME_SIZE])
   }
 }
 
-/* Under the key's lock, so that no builder is just replacing the entry; the lock's file goes with it. */
-static bool evict(sj_store *store, const trim_file *file, time_t now)
+/* As remove_unused, under the key's lock, so that no builder is just replacing the entry. The lock's file goes too. */
+static int evict(sj_store *store, const trim_file *file, time_t now)
 {
   char lock_name[LOCK_NAME_SIZE];
   make_lock_name(file, lock_name);
   int lock_fd = lock_name[0] != '\0' ? sj_store_open_lock_file(store, lock_name, O_CREAT) : -1;
-  bool is_removed = false;
+  int result = EWOULDBLOCK;
   if (lock_fd < 0) {
     return remove_unused(store, file, now);
   }
   const int error = sj_store_flock(store, &lock_fd, LOCK_EX, BOUND_MS);
   if (error != EWOULDBLOCK) {
-    is_removed = remove_unused(store, file, now);
+    result = remove_unused(store, file, now);
   }
   if (error == 0) {
     if (sj_store_is_named(store, lock_fd, lock_name)) {
@@ -209,7 +214,15 @@ static bool evict(sj_store *store, const trim_file *file, time_t now)
   if (lock_fd >= 0) {
     store->os->close(lock_fd);
   }
-  return is_removed;
+  return result;
+}
+
+int sj_store_evict(sj_store *store, char *name, const struct stat *status)
+{
+  struct timespec now = status->st_mtim;
+  const trim_file file = {name, bytes_of(status), status->st_mtim, is_set_aside(name)};
+  store->os->clock_gettime(CLOCK_REALTIME, &now);
+  return evict(store, &file, now.tv_sec);
 }
 
 static void evict_oldest(sj_store *store, trim_list *list, const char *new_entry, time_t now)
@@ -220,7 +233,7 @@ static void evict_oldest(sj_store *store, trim_list *list, const char *new_entry
   }
   for (size_t i = 0; i < list->count && list->total_bytes - evicted_bytes > store->limit_bytes; i++) {
     const trim_file *file = &list->files[i];
-    if (strcmp(file->name, new_entry) != 0 && evict(store, file, now)) {
+    if (strcmp(file->name, new_entry) != 0 && evict(store, file, now) == 0) {
       num_evicted++;
       evicted_bytes += file->bytes;
       sj_log_line(store->log, SWA_JIT_LOG_DEBUG, "store: evicted %s, %llu bytes", file->name,

@@ -255,7 +255,25 @@ swa_jit_status sj_store_walk(sj_store *store, uint32_t flags, sj_store_file_fn c
   return status;
 }
 
-swa_jit_status sj_store_remove(sj_store *store, const char *name)
+/* 0, EWOULDBLOCK when it stays, or what forbids it. */
+static int remove_file(sj_store *store, const char *name, bool is_temporary)
+{
+  struct stat status;
+  char own_name[SJ_FILE_NAME_SIZE + sizeof SJ_SET_ASIDE_MARK + SJ_SET_ASIDE_DIGITS]; /* what read_name takes fits */
+  int result = 0;
+  if (is_temporary) {
+    result = store->os->unlinkat(store->dir_fd, name, 0);
+  } else {
+    result = store->os->fstatat(store->dir_fd, name, &status, AT_SYMLINK_NOFOLLOW);
+    if (result == 0) {
+      snprintf(own_name, sizeof own_name, "%s", name);
+      return sj_store_evict(store, own_name, &status);
+    }
+  }
+  return result == 0 || errno == ENOENT ? 0 : errno;
+}
+
+swa_jit_status sj_store_remove(sj_store *store, const char *name, bool *removed_out)
 {
   uint32_t state = 0;
   if (strchr(name, '/') != NULL || !read_name(name, &state)) {
@@ -266,13 +284,15 @@ swa_jit_status sj_store_remove(sj_store *store, const char *name)
   }
   if (store->read_only) {
     return sj_fail(SWA_JIT_STORE_ERROR,
-                   "%s is not removed from the cubin store %s, which is read-only: unset "
-                   "SWA_JIT_READ_ONLY, or clear SWA_JIT_FLAG_READ_ONLY",
+                   "%s is not removed from the cubin store %s, which is read-only: unset SWA_JIT_READ_ONLY, or clear "
+                   "SWA_JIT_FLAG_READ_ONLY",
                    name, store->path);
   }
-  if (store->os->unlinkat(store->dir_fd, name, 0) != 0 && errno != ENOENT) { /* ENOENT: another was faster */
+  const int error = remove_file(store, name, state == SWA_JIT_ENTRY_TEMPORARY);
+  if (error != 0 && error != EWOULDBLOCK) {
     return sj_fail(SWA_JIT_STORE_ERROR, "cannot remove %s from the cubin store %s: %s", name, store->path,
-                   strerror(errno));
+                   strerror(error));
   }
+  *removed_out = error == 0;
   return SWA_JIT_OK;
 }

@@ -623,10 +623,10 @@ SWA_JIT_API swa_jit_status swa_jit_entry_check(const char *name, const void *byt
 SWA_JIT_API swa_jit_status swa_jit_store_add(swa_jit_lib *lib, const char *name, const void *bytes, size_t num_bytes,
                                              uint32_t *added_out);
 
-/* Removes a file that swa_jit_store_each names in layer 0; OK also when it is gone already. Programs that use the
- * kernel keep it; what asks for it next compiles it.
+/* Removes a file that swa_jit_store_each names in layer 0. removed_out: 1, also when it is gone already; 0 where it
+ * stays, as a library object that is open has got its kernel, or is making it.
  * Returns: OK; INVALID (not such a name); STORE_ERROR (no store, a read-only one, or the system's reason). */
-SWA_JIT_API swa_jit_status swa_jit_store_remove(swa_jit_lib *lib, const char *name);
+SWA_JIT_API swa_jit_status swa_jit_store_remove(swa_jit_lib *lib, const char *name, uint32_t *removed_out);
 
 #ifdef __cplusplus
 }

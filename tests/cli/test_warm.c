@@ -168,10 +168,11 @@ swa_jit_status swa_jit_store_each(swa_jit_lib *lib, uint32_t flags, swa_jit_entr
   return SWA_JIT_OK; /* an empty store */
 }
 
-swa_jit_status swa_jit_store_remove(swa_jit_lib *lib, const char *name)
+swa_jit_status swa_jit_store_remove(swa_jit_lib *lib, const char *name, uint32_t *removed_out)
 {
   (void)lib;
   (void)name;
+  *removed_out = 1;
   return SWA_JIT_OK;
 }
 

@@ -114,7 +114,7 @@ static void entry_of_another_template_is_not_current(void **state)
 static void added_entry_is_a_hit_elsewhere(void **state)
 {
   build_fixture from, to;
-  uint32_t added = 7;
+  uint32_t added = 7, removed = 7;
   const void *cubin = NULL;
   size_t cubin_bytes = 0;
   char *other = temp_dir_join(*state, "elsewhere");
@@ -133,8 +133,14 @@ static void added_entry_is_a_hit_elsewhere(void **state)
   seen_entries copied = look(&to, SWA_JIT_EACH_VERIFY);
   assert_int_equal(copied.entries[0].entry.file_bytes, count);
   assert_memory_equal(copied.entries[0].bytes, each->bytes, count);
-  assert_int_equal(swa_jit_store_remove(to.lib, each->name), SWA_JIT_OK);
-  assert_int_equal(look(&to, 0).count, 0);
+  assert_int_equal(swa_jit_store_remove(from.lib, each->name, &removed), SWA_JIT_OK);
+  assert_int_equal(removed, 1);
+  assert_int_equal(swa_jit_store_remove(from.lib, each->name, &removed), SWA_JIT_OK);
+  assert_int_equal(removed, 1); /* gone already */
+  assert_int_equal(look(&from, 0).count, 0);
+  assert_int_equal(swa_jit_store_remove(to.lib, each->name, &removed), SWA_JIT_OK);
+  assert_int_equal(removed, 0); /* to has got its kernel */
+  assert_int_equal(look(&to, 0).count, 1);
   finish(&copied);
   finish(&seen);
   build_fixture_close(&to);
@@ -155,7 +161,7 @@ static void entries_of_layers_come_after_the_own_and_stay(void **state)
   options.cache_path = fixture.cache_dir;
   assert_int_equal(swa_jit_open(&options, &lib), SWA_JIT_OK);
   seen_entries from = look(&fixture, SWA_JIT_EACH_VERIFY);
-  uint32_t added = 7;
+  uint32_t added = 7, removed = 7;
   assert_int_equal(swa_jit_store_add(lib, from.entries[0].name, from.entries[0].bytes,
                                      (size_t)from.entries[0].entry.file_bytes, &added),
                    SWA_JIT_OK);
@@ -173,7 +179,7 @@ static void entries_of_layers_come_after_the_own_and_stay(void **state)
   assert_int_equal(swa_jit_store_each(lib, SWA_JIT_EACH_SET_ASIDE, see, &seen), SWA_JIT_OK);
   assert_int_equal(seen.entries[1].entry.state, SWA_JIT_ENTRY_BAD);
   assert_int_equal(temp_dir_count(fixture.cache_dir, ".bad-"), 0);
-  assert_int_equal(swa_jit_store_remove(lib, seen.entries[0].name), SWA_JIT_OK);
+  assert_int_equal(swa_jit_store_remove(lib, seen.entries[0].name, &removed), SWA_JIT_OK);
   seen.count = 0;
   assert_int_equal(swa_jit_store_each(lib, 0, see, &seen), SWA_JIT_OK);
   assert_int_equal(seen.count, 1);
@@ -221,19 +227,19 @@ static void without_a_store_or_to_a_read_only_one_nothing_is_done(void **state)
 {
   build_fixture fixture;
   seen_entries seen = {0};
-  uint32_t added = 7;
+  uint32_t added = 7, removed = 7;
   build_fixture_warm(*state);
   build_fixture_open(&fixture, *state, SWA_JIT_FLAG_READ_ONLY, NULL);
   seen = look(&fixture, SWA_JIT_EACH_VERIFY);
   const seen_entry *each = &seen.entries[0];
   const size_t count = (size_t)each->entry.file_bytes;
   assert_int_equal(swa_jit_store_add(fixture.lib, each->name, each->bytes, count, &added), SWA_JIT_STORE_ERROR);
-  assert_int_equal(swa_jit_store_remove(fixture.lib, each->name), SWA_JIT_STORE_ERROR);
+  assert_int_equal(swa_jit_store_remove(fixture.lib, each->name, &removed), SWA_JIT_STORE_ERROR);
   build_fixture_close(&fixture);
   build_fixture_open(&fixture, NULL, SWA_JIT_FLAG_NO_STORE, NULL);
   assert_int_equal(swa_jit_store_each(fixture.lib, 0, see, &seen), SWA_JIT_STORE_ERROR);
   assert_int_equal(swa_jit_store_add(fixture.lib, each->name, each->bytes, count, &added), SWA_JIT_STORE_ERROR);
-  assert_int_equal(swa_jit_store_remove(fixture.lib, each->name), SWA_JIT_STORE_ERROR);
+  assert_int_equal(swa_jit_store_remove(fixture.lib, each->name, &removed), SWA_JIT_STORE_ERROR);
   assert_int_equal(added, 7);
   finish(&seen);
   build_fixture_close(&fixture);
@@ -242,7 +248,7 @@ static void without_a_store_or_to_a_read_only_one_nothing_is_done(void **state)
 static void wrong_arguments_are_refused(void **state)
 {
   build_fixture fixture;
-  uint32_t added = 0;
+  uint32_t added = 0, removed = 7;
   build_fixture_open(&fixture, *state, 0, NULL);
   assert_int_equal(swa_jit_store_each(NULL, 0, see, NULL), SWA_JIT_INVALID);
   assert_int_equal(swa_jit_store_each(fixture.lib, 0, NULL, NULL), SWA_JIT_INVALID);
@@ -251,9 +257,11 @@ static void wrong_arguments_are_refused(void **state)
   assert_int_equal(swa_jit_store_add(fixture.lib, NULL, "x", 1, &added), SWA_JIT_INVALID);
   assert_int_equal(swa_jit_store_add(fixture.lib, "x", NULL, 1, &added), SWA_JIT_INVALID);
   assert_int_equal(swa_jit_store_add(fixture.lib, "x", "x", 1, NULL), SWA_JIT_INVALID);
-  assert_int_equal(swa_jit_store_remove(NULL, "x"), SWA_JIT_INVALID);
-  assert_int_equal(swa_jit_store_remove(fixture.lib, NULL), SWA_JIT_INVALID);
-  assert_int_equal(swa_jit_store_remove(fixture.lib, "x"), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_store_remove(NULL, "x", &removed), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_store_remove(fixture.lib, NULL, &removed), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_store_remove(fixture.lib, "x", NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_store_remove(fixture.lib, "x", &removed), SWA_JIT_INVALID);
+  assert_int_equal(removed, 7);
   build_fixture_close(&fixture);
 }
 

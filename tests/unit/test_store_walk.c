@@ -263,6 +263,7 @@ static void walk_bears_the_failure_of_any_call(void **state)
 static void remove_takes_only_names_of_the_store(void **state)
 {
   store_fixture *fixture = *state;
+  bool was_removed = false;
   static const char *const wrong[] = {"",
                                       ".",
                                       "..",
@@ -272,25 +273,48 @@ static void remove_takes_only_names_of_the_store(void **state)
                                       "00112233445566778899aabbccddeeff.lock",
                                       ".tmp-../00112233445566778899aabbccdde"};
   for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-    assert_int_equal(sj_store_remove(&fixture->store, wrong[i]), SWA_JIT_INVALID);
+    assert_int_equal(sj_store_remove(&fixture->store, wrong[i], &was_removed), SWA_JIT_INVALID);
   }
   publish_window(fixture, 128);
-  assert_int_equal(sj_store_remove(&fixture->store, fixture->key.file_name), SWA_JIT_OK);
+  assert_int_equal(sj_store_remove(&fixture->store, fixture->key.file_name, &was_removed), SWA_JIT_OK);
   assert_int_equal(temp_dir_count(fixture->path, ""), 0);
-  assert_int_equal(sj_store_remove(&fixture->store, fixture->key.file_name), SWA_JIT_OK); /* gone: another was faster */
+  assert_int_equal(sj_store_remove(&fixture->store, fixture->key.file_name, &was_removed),
+                   SWA_JIT_OK); /* gone: another was faster */
 }
 
 static void remove_that_may_not_or_cannot_says_so(void **state)
 {
   store_fixture *fixture = *state;
+  bool was_removed = false;
   publish_window(fixture, 128);
-  fixture->store.os = failing_os_start((failing_os_plan){.call = FAILING_OS_UNLINKAT, .nth = 1, .error = EACCES});
-  assert_int_equal(sj_store_remove(&fixture->store, fixture->key.file_name), SWA_JIT_STORE_ERROR);
+  fixture->store.os =
+      failing_os_start((failing_os_plan){.call = FAILING_OS_UNLINKAT, .nth = 1, .error = EACCES, .and_later = true});
+  assert_int_equal(sj_store_remove(&fixture->store, fixture->key.file_name, &was_removed), SWA_JIT_STORE_ERROR);
   assert_non_null(strstr(sj_message(), strerror(EACCES)));
   assert_true(store_fixture_reopen(fixture, sj_os_system(), SWA_JIT_FLAG_READ_ONLY));
-  assert_int_equal(sj_store_remove(&fixture->store, fixture->key.file_name), SWA_JIT_STORE_ERROR);
+  assert_int_equal(sj_store_remove(&fixture->store, fixture->key.file_name, &was_removed), SWA_JIT_STORE_ERROR);
   assert_non_null(strstr(sj_message(), "read-only"));
   assert_int_equal(temp_dir_count(fixture->path, ".cubin"), 1);
+}
+
+static void remove_takes_leftovers_and_links(void **state)
+{
+  store_fixture *fixture = *state;
+  static const char temporary[] = ".tmp-00112233445566778899aabbccddeeff";
+  char *aside = with_ending(fixture->key.file_name, ".bad-0123abcd");
+  char *entry = store_fixture_entry_path(fixture, &fixture->key);
+  bool was_removed = false;
+  write_file(fixture, temporary, "half", 4);
+  write_file(fixture, aside, "bad", 3);
+  assert_int_equal(symlink("/dev/null", entry), 0);
+  assert_int_equal(sj_store_remove(&fixture->store, temporary, &was_removed), SWA_JIT_OK);
+  assert_int_equal(sj_store_remove(&fixture->store, aside, &was_removed), SWA_JIT_OK);
+  assert_int_equal(sj_store_remove(&fixture->store, fixture->key.file_name, &was_removed), SWA_JIT_OK);
+  assert_true(was_removed);
+  assert_int_equal(temp_dir_count(fixture->path, ""), 0);
+  assert_int_equal(access("/dev/null", F_OK), 0);
+  free(aside);
+  free(entry);
 }
 
 #define IN_STORE(test) cmocka_unit_test_setup_teardown(test, store_fixture_setup, store_fixture_teardown)
@@ -311,6 +335,7 @@ int main(void)
       IN_STORE(walk_bears_the_failure_of_any_call),
       IN_STORE(remove_takes_only_names_of_the_store),
       IN_STORE(remove_that_may_not_or_cannot_says_so),
+      IN_STORE(remove_takes_leftovers_and_links),
   };
   return SJ_TEST_RUN(tests);
 }

@@ -127,7 +127,8 @@ static const sj_cli_option option_table[] = {
     SWITCH(
         prune, "prune",
         "remove what no program uses: entries that cannot be used, those set aside, and what writers that died an hour "
-        "ago or earlier left over; and entries by the next three"),
+        "ago or earlier left over; and entries by the next three, but for those whose kernel a running program has "
+        "got"),
     TEXT(max_age_text, "max-age", "AGE",
          "with --prune: entries neither used nor made in this time, as 90min, 12h or 30d"),
     SWITCH(outdated, "outdated",

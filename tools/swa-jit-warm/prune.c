@@ -14,6 +14,7 @@ enum { WRITER_S = 3600 /* no writer takes an hour */ };
 typedef struct candidate {
   const swa_jit_entry *entry;
   const char *why; /* NULL: it stays */
+  bool is_in_use;  /* it stays all the same */
   char *trouble;   /* why it could not be removed; malloc'd */
 } candidate;
 
@@ -83,16 +84,18 @@ static void remove_marked(prune_plan *pruning, swa_jit_lib *lib)
 {
   for (size_t i = 0; i < pruning->count; i++) {
     candidate *each = &pruning->candidates[i];
-    if (each->why != NULL && swa_jit_store_remove(lib, each->entry->name) != SWA_JIT_OK) {
+    uint32_t was_removed = 1;
+    if (each->why != NULL && swa_jit_store_remove(lib, each->entry->name, &was_removed) != SWA_JIT_OK) {
       each->trouble = sj_memory_copy(swa_jit_message());
     }
+    each->is_in_use = was_removed == 0;
   }
 }
 
 /* ---- telling ---------------------------------------------------------------------------------------------- */
 
 typedef struct prune_sums {
-  size_t removed, kept, failed;
+  size_t removed, kept, in_use, failed;
   uint64_t removed_bytes, kept_bytes;
 } prune_sums;
 
@@ -101,13 +104,14 @@ static prune_sums add_up(const prune_plan *pruning)
   prune_sums found = {0};
   for (size_t i = 0; i < pruning->count; i++) {
     const candidate *each = &pruning->candidates[i];
-    if (each->why != NULL && each->trouble == NULL) {
+    if (each->why != NULL && each->trouble == NULL && !each->is_in_use) {
       found.removed++;
       found.removed_bytes += each->entry->file_bytes;
     } else {
       found.kept++;
       found.kept_bytes += each->entry->file_bytes;
       found.failed += each->trouble != NULL;
+      found.in_use += each->is_in_use;
     }
   }
   return found;
@@ -123,7 +127,7 @@ static void print_table(const prune_plan *pruning, const prune_sums *sums)
   for (size_t i = 0; i < pruning->count; i++) {
     const candidate *each = &pruning->candidates[i];
     const int64_t then_s = warm_entry_last_use(each->entry);
-    if (each->why == NULL || each->trouble != NULL) {
+    if (each->why == NULL || each->trouble != NULL || each->is_in_use) {
       continue;
     }
     sj_number_write_bytes(each->entry->file_bytes, size);
@@ -139,8 +143,12 @@ static void print_table(const prune_plan *pruning, const prune_sums *sums)
   sj_table_finish(&table);
   sj_number_write_bytes(sums->removed_bytes, size);
   sj_number_write_bytes(sums->kept_bytes, rest);
-  printf("%zu file%s of %s %s; %zu of %s stay\n", sums->removed, sj_number_ending(sums->removed), size,
+  printf("%zu file%s of %s %s; %zu of %s stay", sums->removed, sj_number_ending(sums->removed), size,
          pruning->options->dry_run ? "would be removed" : "removed", sums->kept, rest);
+  if (sums->in_use > 0) {
+    printf(", of which running programs use %zu", sums->in_use);
+  }
+  printf("\n");
 }
 
 static void print_json(const prune_plan *pruning, const prune_sums *sums)
@@ -155,6 +163,7 @@ static void print_json(const prune_plan *pruning, const prune_sums *sums)
       sj_json_open(&json, NULL, '{');
       warm_json_entry(&json, each->entry);
       sj_json_text(&json, "why", each->why);
+      sj_json_bool(&json, "is_in_use", each->is_in_use);
       sj_json_text(&json, "trouble", each->trouble);
       sj_json_close(&json, '}');
     }
@@ -164,6 +173,7 @@ static void print_json(const prune_plan *pruning, const prune_sums *sums)
   sj_json_number(&json, "removed_bytes", sums->removed_bytes);
   sj_json_number(&json, "kept", sums->kept);
   sj_json_number(&json, "kept_bytes", sums->kept_bytes);
+  sj_json_number(&json, "in_use", sums->in_use);
   sj_json_number(&json, "failed", sums->failed);
   sj_json_close(&json, '}');
 }
