@@ -242,12 +242,14 @@ static void take_where_locks_do_not_work_goes_on_at_once(void **state)
 /* ---- A lock service that does not answer --------------------------------------------------------------------- */
 
 static int hang_pipe[2];
+static _Atomic unsigned num_back; /* calls that came back */
 
 static int flock_hanging(int fd, int operation)
 {
   char byte = 0;
   ssize_t count = read(hang_pipe[0], &byte, 1); /* until the test ends */
   (void)count;
+  num_back++;
   return flock(fd, operation);
 }
 
@@ -275,6 +277,7 @@ static void take_where_locks_hang_goes_on_after_one_bounded_wait(void **state)
     sj_os_sleep_ms(5);
   }
   assert_int_equal(store_fixture_count_open(), num_open - 1);
+  assert_true(num_back > 0); /* and so has done with the pipe */
   close(hang_pipe[0]);
 }
 
