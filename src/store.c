@@ -74,12 +74,12 @@ swa_jit_status sj_store_add_layers(sj_store *store, const char *paths, uint32_t 
   swa_jit_status status = SWA_JIT_OK;
   for (const char *at = paths; *at != '\0' && status == SWA_JIT_OK; at += *at == ':') {
     size_t length = strcspn(at, ":");
-    sj_text path = {0};
-    sj_text_add_bytes(&path, at, length);
-    at += length;
     if (length == 0) {
       continue; /* an empty name is no folder, least of all the working one */
     }
+    sj_text path = {0};
+    sj_text_add_bytes(&path, at, length);
+    at += length;
     status = path.failed ? sj_fail_memory() : add_layer(store, path.data, flags);
     sj_text_finish(&path);
     if (status == SWA_JIT_STORE_ERROR && !must_open) {
