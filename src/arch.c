@@ -127,3 +127,23 @@ const sj_arch *sj_arch_for_device(int major, int minor)
   }
   return NULL;
 }
+
+bool sj_arch_ptx_runs_on(const sj_arch *arch, int major, int minor)
+{
+  const bool is_portable = arch->id == SWA_JIT_ARCH_SM_80 || arch->id == SWA_JIT_ARCH_SM_89;
+  return is_portable && minor >= 0 && minor < 10 && major * 10 + minor >= (int)arch->id;
+}
+
+const sj_arch *sj_arch_for_newer_device(int major, int minor, uint32_t shared_memory_bytes)
+{
+  if (sj_arch_for_device(major, minor) != NULL) {
+    return NULL;
+  }
+  /* The least of what fits: sm_80 allows the larger configurations, where the device has the memory. */
+  for (unsigned i = 0; i < NUM_ARCHS; i++) {
+    if (sj_arch_ptx_runs_on(&archs[i], major, minor) && archs[i].shared_memory_bytes <= shared_memory_bytes) {
+      return &archs[i];
+    }
+  }
+  return NULL;
+}

@@ -40,4 +40,11 @@ const sj_arch *sj_arch_for_device(int major, int minor);
 /* Whether a cubin of arch runs on a device of that compute capability. */
 bool sj_arch_runs_on(const sj_arch *arch, int major, int minor);
 
+/* Whether the PTX of arch runs there, compiled by the driver: never that of an a-target, which is for one target. */
+bool sj_arch_ptx_runs_on(const sj_arch *arch, int major, int minor);
+
+/* For a device newer than every architecture here, the one whose PTX serves it best; NULL for any other device.
+ * shared_memory_bytes: what a CTA can opt in to there. */
+const sj_arch *sj_arch_for_newer_device(int major, int minor, uint32_t shared_memory_bytes);
+
 #endif

@@ -261,6 +261,23 @@ static unsigned find_line(const compile_job *job, const char *name, size_t name_
   return 0;
 }
 
+/* Whether the compiler's own line blames what it compiled. NVRTC and ptxas give the same result for a full memory or
+ * disk, or a part of the installation that is missing, and the next compile may succeed. */
+static bool is_source_at_fault(const char *compiler_log)
+{
+  static const char *const shortages[] = {"memory", "No space", "open", "nternal error", "builtins", "not found"};
+  const char *error = find_error(compiler_log);
+  const size_t length = strcspn(error, "\n");
+  size_t name_length = 0;
+  uint64_t number = 0;
+  bool is_blamed =
+      read_place(error, &name_length, &number) || (holds(error, length, "ptxas") && holds(error, length, "error"));
+  for (unsigned i = 0; i < sizeof shortages / sizeof shortages[0]; i++) {
+    is_blamed = is_blamed && !holds(error, length, shortages[i]);
+  }
+  return is_blamed;
+}
+
 static swa_jit_status fail_source(const compile_job *job, const char *compiler_log)
 {
   const uint32_t version = job->api->version_code;
@@ -353,6 +370,7 @@ static swa_jit_status run_program(const compile_job *job, sj_nvrtc_program progr
     return sj_fail_memory();
   }
   if (result == NVRTC_ERROR_COMPILATION) {
+    compiled->is_source_at_fault = is_source_at_fault(compiled->log);
     return fail_source(job, compiled->log);
   }
   if (result != NVRTC_SUCCESS) {

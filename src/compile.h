@@ -3,6 +3,8 @@
 #ifndef SJ_COMPILE_H
 #define SJ_COMPILE_H
 
+#include <stdbool.h>
+
 #include "arch.h"
 #include "nvrtc_api.h"
 
@@ -22,6 +24,7 @@ typedef struct sj_compiled {
   uint32_t num_registers, spill_store_bytes, spill_load_bytes; /* from ptxas's report in the log */
   uint32_t nvrtc_version;
   uint64_t compile_ns;
+  bool is_source_at_fault; /* a failed compile that will fail again: the log blames a line, and no shortage */
 } sj_compiled;
 
 /* The options of an architecture, NULL-terminated, in a fixed order; they are part of the key. Returns the count. */

@@ -92,6 +92,19 @@ static const char *check_elf(const uint8_t *cubin, uint64_t count)
   return NULL;
 }
 
+/* PTX is text with the directives that every PTX begins with. */
+static bool is_ptx(const uint8_t *bytes, uint64_t count)
+{
+  return count > 0 && bytes[0] != 0x7f && memchr(bytes, '\0', count) == NULL
+         && memmem(bytes, count, ".version", strlen(".version")) != NULL
+         && memmem(bytes, count, ".target", strlen(".target")) != NULL;
+}
+
+static const char *check_content(const uint8_t *bytes, uint64_t count)
+{
+  return is_ptx(bytes, count) ? NULL : check_elf(bytes, count);
+}
+
 /* ---- The note: "name=value" lines ------------------------------------------------------------------------ */
 
 typedef struct note_field {
@@ -224,7 +237,7 @@ static swa_jit_status check_parts(const sj_cubin_view *view)
                      parts[i].name, (unsigned long long)parts[i].count, (unsigned long long)parts[i].limit);
     }
   }
-  const char *trouble = check_elf(view->cubin, view->cubin_bytes);
+  const char *trouble = check_content(view->cubin, view->cubin_bytes);
   if (trouble != NULL) {
     return sj_fail(SWA_JIT_INVALID, "an entry of %zu cubin bytes is not stored: %s; check the compiler's log",
                    view->cubin_bytes, trouble);
@@ -290,7 +303,7 @@ swa_jit_status sj_cubin_file_decode(const void *bytes, size_t count, sj_cubin_vi
   if (memcmp(digest, trailer + DIGEST_AT, sizeof digest) != 0) {
     return sj_fail(SWA_JIT_STORE_ERROR, "its checksum differs: its bytes changed after they were written");
   }
-  trouble = check_elf(file, lengths.cubin);
+  trouble = check_content(file, lengths.cubin);
   if (trouble != NULL) {
     return sj_fail(SWA_JIT_STORE_ERROR, "%s", trouble);
   }
@@ -299,6 +312,7 @@ swa_jit_status sj_cubin_file_decode(const void *bytes, size_t count, sj_cubin_vi
       .cubin_bytes = (size_t)lengths.cubin,
       .key_text = (const char *)file + lengths.cubin,
       .key_bytes = (size_t)lengths.key,
+      .is_ptx = is_ptx(file, lengths.cubin),
   };
   if (!read_note(view.key_text + view.key_bytes, (size_t)lengths.note, &view.note)) {
     return sj_fail(SWA_JIT_STORE_ERROR, "its note is not the expected name=value lines");

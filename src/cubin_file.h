@@ -35,10 +35,11 @@ typedef struct sj_cubin_view { /* points into the decoded bytes */
   const char *key_text;
   size_t key_bytes;
   sj_cubin_note note;
+  bool is_ptx; /* cubin is PTX text, without a zero behind it; decode tells it, encode sees it itself */
 } sj_cubin_view;
 
-/* bytes_out: malloc'd, the caller's. OK, INVALID (a part empty or above its limit, or a cubin that is no whole ELF
- * file: what decode would refuse is never made) or OUT_OF_MEMORY. */
+/* bytes_out: malloc'd, the caller's. OK, INVALID (a part empty or above its limit, or a cubin that is neither a whole
+ * ELF file nor PTX: what decode would refuse is never made) or OUT_OF_MEMORY. */
 swa_jit_status sj_cubin_file_encode(const sj_cubin_view *view, void **bytes_out, size_t *count_out);
 
 /* Verifies everything: magic, version, lengths that add up exactly, checksum, the cubin's ELF frame, the note's lines.

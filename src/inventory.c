@@ -54,8 +54,9 @@ static swa_jit_status add_plan(const each_walk *walk, const sj_store_file *file,
   }
   swa_jit_status status = make_key(config, &plan, &key);
   if (status == SWA_JIT_OK) {
+    /* What stands behind it says for which driver the entry is. */
     entry->is_current =
-        key.text_length == file->view.key_bytes && memcmp(key.text, file->view.key_text, key.text_length) == 0;
+        key.text_length <= file->view.key_bytes && memcmp(key.text, file->view.key_text, key.text_length) == 0;
     sj_key_finish(&key);
   }
   return status;
@@ -162,6 +163,9 @@ static swa_jit_status check_bytes(const char *name, const void *bytes, size_t nu
   }
   if (!sj_key_fits_file_name(view_out->key_text, view_out->key_bytes, name)) {
     return refuse_bytes(name, "it holds another key than its name says");
+  }
+  if (view_out->is_ptx) {
+    return refuse_bytes(name, "it holds PTX and no cubin");
   }
   return SWA_JIT_OK;
 }

@@ -60,6 +60,7 @@ static void destroy_kernel(struct swa_jit_kernel *kernel)
   }
   sj_key_finish(&kernel->key);
   sj_entry_finish(&kernel->entry);
+  sj_entry_finish(&kernel->replacement);
   sj_store_end_use(&kernel->use);
   free(kernel->source);
   free(kernel->log_text);

@@ -30,6 +30,7 @@ struct swa_jit_kernel {
   char *log_text;       /* NULL when it came from the store */
   char *ptx;            /* NULL until asked for */
   sj_entry entry;       /* when from the store */
+  sj_entry replacement; /* from the store, when the driver refused entry */
   sj_store_use use;     /* of the entry in the store */
   void *compiled_cubin; /* when compiled */
   const void *cubin;

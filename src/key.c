@@ -131,7 +131,7 @@ static bool read_lines(const char *text, size_t length, key_line lines[MAX_LINES
 /* Sets the field that a line names. True for the lines that are of no field. */
 static bool read_field(const key_line *line, swa_jit_config *config_inout)
 {
-  static const char *const others[] = {"format", "source", "option"};
+  static const char *const others[] = {"format", "source", "option", "driver", "product"};
   for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++) {
     if (line->name_length == strlen(others[i]) && memcmp(line->name, others[i], line->name_length) == 0) {
       return true;
@@ -200,6 +200,47 @@ bool sj_key_fits_file_name(const char *text, size_t length, const char *name)
   }
   make_file_name(&config, digest, whole);
   return strcmp(whole, name) == 0;
+}
+
+/* ---- keys beside a key ------------------------------------------------------------------------------------ */
+
+/* key's name with another digest and ending: the words before them are the configuration's. */
+static void make_beside_name(const sj_key *key, const char *ending, sj_key *beside)
+{
+  char hex[SJ_DIGEST_HEX_SIZE];
+  sj_digest_hex(beside->digest, hex);
+  const int num_words = (int)(strlen(key->file_name) - strlen(".cubin") - (SJ_DIGEST_HEX_SIZE - 1));
+  snprintf(beside->file_name, sizeof beside->file_name, "%.*s%s%s", num_words, key->file_name, hex, ending);
+}
+
+static swa_jit_status make_beside(const sj_key *key, const char *name, const char *value, const char *ending,
+                                  sj_key *beside_out)
+{
+  sj_text text = {0};
+  sj_text_add_bytes(&text, key->text, key->text_length);
+  add_line(&text, name, value);
+  if (text.failed) {
+    sj_text_finish(&text);
+    return sj_fail_memory();
+  }
+  sj_key beside = {.text_length = text.length};
+  beside.text = sj_text_take(&text);
+  sj_digest_make(beside.text, beside.text_length, beside.digest);
+  make_beside_name(key, ending, &beside);
+  *beside_out = beside;
+  return SWA_JIT_OK;
+}
+
+swa_jit_status sj_key_make_ptx(const sj_key *key, sj_key *ptx_key_out)
+{
+  return make_beside(key, "product", "ptx", ".ptx", ptx_key_out);
+}
+
+swa_jit_status sj_key_make_for_driver(const sj_key *key, int driver_version, sj_key *driver_key_out)
+{
+  char version[16];
+  snprintf(version, sizeof version, "%d", driver_version);
+  return make_beside(key, "driver", version, ".cubin", driver_key_out);
 }
 
 /* ---- comparing -------------------------------------------------------------------------------------------- */

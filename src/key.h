@@ -27,6 +27,11 @@ swa_jit_status sj_key_make(const swa_jit_config *config, const char *source, con
                            sj_key *key_out);
 void sj_key_finish(sj_key *key);
 
+/* Keys of what belongs to key's cubin and is an entry of its own: its text with a line more. The PTX of the same
+ * compile ("....ptx"); a cubin for drivers that refuse key's, of that cuDriverGetVersion. OK or OUT_OF_MEMORY. */
+swa_jit_status sj_key_make_ptx(const sj_key *key, sj_key *ptx_key_out);
+swa_jit_status sj_key_make_for_driver(const sj_key *key, int driver_version, sj_key *driver_key_out);
+
 /* The configuration that a key text is of: what its lines name, of a release that had fewer fields the defaults for the
  * others. False when it is no key text, or has a field or value that this library does not know. Keeps the message. */
 bool sj_key_read_config(const char *text, size_t length, swa_jit_config *config_out);

@@ -31,7 +31,8 @@ static swa_jit_status fail_launch(const struct swa_jit_kernel *kernel, const sj_
 {
   int major = 0;
   int minor = 0;
-  if (find_capability(kernel->cuda, stream, &major, &minor) && !sj_arch_runs_on(kernel->arch, major, minor)) {
+  if (find_capability(kernel->cuda, stream, &major, &minor)
+      && !sj_load_runs_on(kernel->arch, kernel->loaded.is_ptx, major, minor)) {
     const sj_arch *other = sj_arch_for_device(major, minor);
     return sj_fail(SWA_JIT_WRONG_DEVICE,
                    "the kernel is for %s, and the %s's device has compute capability %d.%d (%s): get the kernel of "

@@ -97,21 +97,26 @@ static swa_jit_status read_devices(const sj_cuda_api *api, device_list *all)
   return SWA_JIT_OK;
 }
 
-static bool runs_kernel(const device *each, const sj_arch *arch, const sj_tile_plan *plan)
+bool sj_load_runs_on(const sj_arch *arch, bool is_ptx, int major, int minor)
 {
-  return sj_arch_runs_on(arch, each->major, each->minor)
+  return is_ptx ? sj_arch_ptx_runs_on(arch, major, minor) : sj_arch_runs_on(arch, major, minor);
+}
+
+static bool runs_kernel(const device *each, const sj_arch *arch, const sj_tile_plan *plan, bool is_ptx)
+{
+  return sj_load_runs_on(arch, is_ptx, each->major, each->minor)
          && (int64_t)each->shared_memory_bytes >= (int64_t)plan->shared_memory_bytes;
 }
 
 /* Keeps in the list the devices that run arch and have the shared memory. */
-static swa_jit_status choose_devices(const sj_arch *arch, const sj_tile_plan *plan, device_list *all)
+static swa_jit_status choose_devices(const sj_arch *arch, const sj_tile_plan *plan, bool is_ptx, device_list *all)
 {
   int num_matching = 0;
   int num_fitting = 0;
   int most_bytes = 0;
   for (int i = 0; i < all->count; ++i) {
     const device *each = &all->devices[i];
-    if (sj_arch_runs_on(arch, each->major, each->minor)) {
+    if (sj_load_runs_on(arch, is_ptx, each->major, each->minor)) {
       ++num_matching;
       most_bytes = each->shared_memory_bytes > most_bytes ? each->shared_memory_bytes : most_bytes;
     }
@@ -121,7 +126,7 @@ static swa_jit_status choose_devices(const sj_arch *arch, const sj_tile_plan *pl
   }
   for (int i = 0; i < all->count; ++i) {
     const device each = all->devices[i];
-    if (runs_kernel(&each, arch, plan)) {
+    if (runs_kernel(&each, arch, plan, is_ptx)) {
       all->devices[num_fitting++] = each;
     }
   }
@@ -238,8 +243,9 @@ static swa_jit_status load_library(const sj_cuda_api *api, const sj_tile_plan *p
   return load_first_context(api, fitting, image_refused_out, loaded);
 }
 
-swa_jit_status sj_load_make(const sj_cuda_api *api, const sj_arch *arch, const sj_tile_plan *plan,
-                            const char *kernel_name, const void *cubin, bool *image_refused_out, sj_loaded *loaded_out)
+static swa_jit_status load_image(const sj_cuda_api *api, const sj_arch *arch, const sj_tile_plan *plan,
+                                 const char *kernel_name, const void *image, bool is_ptx, bool *image_refused_out,
+                                 sj_loaded *loaded_out)
 {
   *image_refused_out = false;
   if (api->driver_version < 0 || (uint32_t)api->driver_version < arch->min_driver) {
@@ -253,13 +259,13 @@ swa_jit_status sj_load_make(const sj_cuda_api *api, const sj_arch *arch, const s
   if (list.devices == NULL) {
     return sj_fail_memory();
   }
-  sj_loaded loaded = {0};
+  sj_loaded loaded = {.is_ptx = is_ptx};
   swa_jit_status status = read_devices(api, &list);
   if (status == SWA_JIT_OK) {
-    status = choose_devices(arch, plan, &list);
+    status = choose_devices(arch, plan, is_ptx, &list);
   }
   if (status == SWA_JIT_OK) {
-    status = load_library(api, plan, kernel_name, cubin, &list, image_refused_out, &loaded);
+    status = load_library(api, plan, kernel_name, image, &list, image_refused_out, &loaded);
   }
   free(list.devices);
   if (status != SWA_JIT_OK) {
@@ -268,6 +274,35 @@ swa_jit_status sj_load_make(const sj_cuda_api *api, const sj_arch *arch, const s
   }
   *loaded_out = loaded;
   return SWA_JIT_OK;
+}
+
+swa_jit_status sj_load_make(const sj_cuda_api *api, const sj_arch *arch, const sj_tile_plan *plan,
+                            const char *kernel_name, const void *cubin, bool *image_refused_out, sj_loaded *loaded_out)
+{
+  return load_image(api, arch, plan, kernel_name, cubin, false, image_refused_out, loaded_out);
+}
+
+swa_jit_status sj_load_make_ptx(const sj_cuda_api *api, const sj_arch *arch, const sj_tile_plan *plan,
+                                const char *kernel_name, const char *ptx, sj_loaded *loaded_out)
+{
+  bool is_refused = false;
+  return load_image(api, arch, plan, kernel_name, ptx, true, &is_refused, loaded_out);
+}
+
+bool sj_load_wants_ptx(const sj_cuda_api *api, const sj_arch *arch)
+{
+  for (int i = 0; i < api->num_devices; ++i) {
+    device each = {0};
+    sj_kept_message kept;
+    sj_message_keep(&kept);
+    if (get_device(api, i, &each) != SWA_JIT_OK) {
+      sj_message_restore(SWA_JIT_OK, &kept);
+    } else if (sj_arch_for_device(each.major, each.minor) == NULL
+               && sj_arch_ptx_runs_on(arch, each.major, each.minor)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 swa_jit_status sj_load_add_context(const sj_cuda_api *api, const sj_arch *arch, const sj_tile_plan *plan,
@@ -292,7 +327,7 @@ swa_jit_status sj_load_add_context(const sj_cuda_api *api, const sj_arch *arch, 
   if (status != SWA_JIT_OK) {
     return status;
   }
-  if (!runs_kernel(&current, arch, plan)) {
+  if (!runs_kernel(&current, arch, plan, loaded->is_ptx)) {
     remember_context(api, loaded, NULL);
     return SWA_JIT_OK;
   }
@@ -331,7 +366,28 @@ void sj_load_finish(const sj_cuda_api *api, sj_loaded *loaded)
   *loaded = (sj_loaded){0};
 }
 
-swa_jit_status sj_load_native_arch(const sj_cuda_api *api, const sj_arch **arch_out)
+/* For a device that no cubin is for. */
+static swa_jit_status find_newer_arch(const sj_cuda_api *api, bool is_current, bool with_ptx, device *native,
+                                      const sj_arch **arch_out)
+{
+  swa_jit_status status = read_shared_memory(api, native);
+  if (status != SWA_JIT_OK) {
+    return status;
+  }
+  const uint32_t shared_memory_bytes = native->shared_memory_bytes > 0 ? (uint32_t)native->shared_memory_bytes : 0;
+  const sj_arch *newer = sj_arch_for_newer_device(native->major, native->minor, shared_memory_bytes);
+  if (newer == NULL || !with_ptx) {
+    return sj_fail(SWA_JIT_UNSUPPORTED,
+                   "%s has compute capability %d.%d, which no architecture here serves (%s): use another device%s",
+                   is_current ? "the current context's device" : "device 0", native->major, native->minor,
+                   sj_arch_list(),
+                   newer != NULL ? ", or let it run the PTX of an older one (SWA_JIT_FLAG_KEEP_PTX)" : "");
+  }
+  *arch_out = newer;
+  return SWA_JIT_OK;
+}
+
+swa_jit_status sj_load_native_arch(const sj_cuda_api *api, bool with_ptx, const sj_arch **arch_out)
 {
   bool found = false;
   device native = {0};
@@ -344,9 +400,7 @@ swa_jit_status sj_load_native_arch(const sj_cuda_api *api, const sj_arch **arch_
   }
   const sj_arch *arch = sj_arch_for_device(native.major, native.minor);
   if (arch == NULL) {
-    return sj_fail(SWA_JIT_UNSUPPORTED,
-                   "%s has compute capability %d.%d, which no architecture here serves (%s): use another device",
-                   found ? "the current context's device" : "device 0", native.major, native.minor, sj_arch_list());
+    return find_newer_arch(api, found, with_ptx, &native, arch_out);
   }
   *arch_out = arch;
   return SWA_JIT_OK;

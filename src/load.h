@@ -21,6 +21,7 @@ typedef struct sj_loaded_context {
 typedef struct sj_loaded {
   sj_cu_library library;
   sj_cu_kernel kernel; /* cuLaunchKernel takes it as a function, in any context (CUDA driver API, cuLaunchKernel) */
+  bool is_ptx;         /* compiled by the driver, for devices that are newer than any cubin */
   _Atomic int num_contexts; /* release, acquire: so many are set; they change no more */
   sj_loaded_context contexts[SJ_MAX_LOADED_CONTEXTS];
 } sj_loaded;
@@ -29,10 +30,20 @@ typedef struct sj_loaded {
  * has the shared memory; CUDA_ERROR. Nothing is left loaded on failure. Loads into the current context too, if there
  * is one, as sj_load_add_context. *image_refused_out (not NULL, always written): the CUDA_ERROR means that the driver
  * refused the cubin itself (no valid image, no code for the device, no kernel_name in it). When the cubin came from the
- * store, the caller then sets the entry aside, compiles once and calls again; a cubin just compiled that is refused is
+ * store, the caller then gets another one and calls again; a cubin just compiled that is refused is
  * the final answer. */
 swa_jit_status sj_load_make(const sj_cuda_api *api, const sj_arch *arch, const sj_tile_plan *plan,
                             const char *kernel_name, const void *cubin, bool *image_refused_out, sj_loaded *loaded_out);
+
+/* The same with zero-terminated PTX of arch, for the devices that run it so. */
+swa_jit_status sj_load_make_ptx(const sj_cuda_api *api, const sj_arch *arch, const sj_tile_plan *plan,
+                                const char *kernel_name, const char *ptx, sj_loaded *loaded_out);
+
+/* Whether a device here that no cubin is for would run the PTX of arch. */
+bool sj_load_wants_ptx(const sj_cuda_api *api, const sj_arch *arch);
+
+/* Whether what is loaded of arch runs on that compute capability. */
+bool sj_load_runs_on(const sj_arch *arch, bool is_ptx, int major, int minor);
 
 /* Loads into the current context what sj_load_make loaded, and remembers its function there, or that the context's
  * device does not run the kernel, so that no later call tries again. Does nothing unless sj_load_lacks_context. One
@@ -51,7 +62,8 @@ sj_cu_function sj_load_find_function(const sj_cuda_api *api, const sj_loaded *lo
 /* Unloads and zeroes; a struct of zeros is fine. Needs no current context. */
 void sj_load_finish(const sj_cuda_api *api, sj_loaded *loaded);
 
-/* The best architecture for the current context's device, else for device 0. UNSUPPORTED when none here runs on it. */
-swa_jit_status sj_load_native_arch(const sj_cuda_api *api, const sj_arch **arch_out);
+/* The best architecture for the current context's device, else for device 0; with_ptx: for a newer device one whose PTX
+ * runs on it. UNSUPPORTED when there is none. */
+swa_jit_status sj_load_native_arch(const sj_cuda_api *api, bool with_ptx, const sj_arch **arch_out);
 
 #endif

@@ -30,6 +30,7 @@ void sj_stats_snapshot(const sj_stats *stats, swa_jit_stats *stats_out)
       .layer_skips = get(&stats->layer_skips),
       .evictions = get(&stats->evictions),
       .evicted_bytes = get(&stats->evicted_bytes),
+      .failures_remembered = get(&stats->failures_remembered),
   };
   /* An older caller's struct is shorter; a newer one's tail was checked to be zero, which is what we know of it. */
   size_t count = stats_out->size < sizeof snapshot ? stats_out->size : sizeof snapshot;

@@ -11,7 +11,7 @@ typedef struct sj_stats {
   _Atomic uint64_t store_hits, store_misses, store_set_aside, store_writes, store_write_failures;
   _Atomic uint64_t store_bytes_read, store_bytes_written, lock_waits, lock_failures;
   _Atomic uint64_t compiles, compile_failures, compile_ns, loads, load_ns;
-  _Atomic uint64_t layer_hits, layer_skips, evictions, evicted_bytes;
+  _Atomic uint64_t layer_hits, layer_skips, evictions, evicted_bytes, failures_remembered;
 } sj_stats;
 
 #define sj_stats_add(counter, amount) atomic_fetch_add_explicit(&(counter), (amount), memory_order_relaxed)

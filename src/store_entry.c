@@ -76,6 +76,10 @@ static sj_verdict check_entry(const sj_key *key, uint32_t nvrtc_version, sj_entr
   if (entry->view.key_bytes != key->text_length || memcmp(entry->view.key_text, key->text, key->text_length) != 0) {
     return sj_store_judge(reading_out, SJ_VERDICT_BAD, "it holds another key than its name says");
   }
+  const bool wants_ptx = strcmp(key->file_name + strlen(key->file_name) - strlen(".ptx"), ".ptx") == 0;
+  if (entry->view.is_ptx != wants_ptx) {
+    return sj_store_judge(reading_out, SJ_VERDICT_BAD, wants_ptx ? "it holds no PTX" : "it holds PTX and no cubin");
+  }
   if (nvrtc_version != 0 && entry->view.note.nvrtc_version != nvrtc_version) {
     uint32_t made_by = entry->view.note.nvrtc_version;
     snprintf(reading_out->reason, sizeof reading_out->reason, "NVRTC %u.%u made it, and %u.%u is wanted",

@@ -9,6 +9,7 @@
 /* Names in the folder beside entries and locks: a writer's unfinished file, and an entry set aside. */
 #define SJ_TEMPORARY_PREFIX ".tmp-"
 #define SJ_SET_ASIDE_MARK ".bad-"
+#define SJ_FAILURE_ENDING ".failed"                         /* in place of .cubin: a compile that failed */
 enum { SJ_TEMPORARY_DIGITS = 32, SJ_SET_ASIDE_DIGITS = 8 }; /* random hexadecimal digits in these names */
 
 typedef enum sj_verdict {
@@ -45,6 +46,9 @@ void sj_store_set_aside_file(sj_store *store, const char *name, const sj_reading
 
 /* A listing of the folder, with a position of its own; closedir it. NULL with errno. */
 DIR *sj_store_list(sj_store *store);
+
+/* Brings whole bytes under a name in one step; NULL, or the step that failed, with errno and no temporary left. */
+const char *sj_store_write_file(sj_store *store, const char *name, const void *bytes, size_t count);
 
 /* Whether a file of that name is a writer's unfinished one. */
 bool sj_store_is_temporary(const char *name);

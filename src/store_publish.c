@@ -112,9 +112,7 @@ static const char *write_temporary(sj_store *store, const void *bytes, size_t co
   return step;
 }
 
-/* Brings whole bytes under the entry's name in one step; NULL, or the step that failed, with errno and no temporary
- * left. */
-static const char *write_entry(sj_store *store, const char *name, const void *bytes, size_t count)
+const char *sj_store_write_file(sj_store *store, const char *name, const void *bytes, size_t count)
 {
   char temporary[TEMPORARY_NAME_SIZE];
   const char *step = write_temporary(store, bytes, count, temporary);
@@ -139,7 +137,7 @@ static const char *try_again(sj_store *store, const char *name, const void *byte
     }
     *writing_inout = sj_store_begin_writing(store);
   }
-  return write_entry(store, name, bytes, count);
+  return sj_store_write_file(store, name, bytes, count);
 }
 
 static swa_jit_status publish(sj_store *store, const sj_key *key, const sj_cubin_view *view)
@@ -151,7 +149,7 @@ static swa_jit_status publish(sj_store *store, const sj_key *key, const sj_cubin
     return status;
   }
   sj_writing writing = sj_store_begin_writing(store);
-  const char *step = write_entry(store, key->file_name, bytes, count);
+  const char *step = sj_store_write_file(store, key->file_name, bytes, count);
   if (step != NULL && errno == ENOENT) { /* a cleaner took the file, or somebody the folder: once more */
     step = try_again(store, key->file_name, bytes, count, &writing, step);
   }

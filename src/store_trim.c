@@ -13,7 +13,8 @@
 
 enum {
   HOUR = 3600,
-  WEEK = 7 * 24 * HOUR,
+  DAY = 24 * HOUR,
+  WEEK = 7 * DAY,
   LOCK_WAIT_MS = 2000,
   BOUND_MS = 1000,
   LOCK_NAME_SIZE = SJ_DIGEST_HEX_SIZE + sizeof ".lock" - 1
@@ -51,11 +52,31 @@ static bool is_set_aside(const char *name)
   return mark != NULL && is_hex(mark + strlen(".cubin" SJ_SET_ASIDE_MARK), SJ_SET_ASIDE_DIGITS);
 }
 
-/* How many seconds a file of this name stays at most; 0: for ever. No writer takes an hour, and a week is time to look
- * at a bad entry. */
+static bool ends_with(const char *name, const char *ending)
+{
+  const size_t length = strlen(name);
+  return length > strlen(ending) && strcmp(name + length - strlen(ending), ending) == 0;
+}
+
+/* Whether a name would be an entry's if it ended as one: so is that of its PTX or of its failed compile. */
+static bool is_like_entry(const char *name, const char *ending)
+{
+  char entry_name[SJ_FILE_NAME_SIZE];
+  if (!ends_with(name, ending) || strlen(name) - strlen(ending) + sizeof ".cubin" > sizeof entry_name) {
+    return false;
+  }
+  snprintf(entry_name, sizeof entry_name, "%.*s.cubin", (int)(strlen(name) - strlen(ending)), name);
+  return sj_key_is_file_name(entry_name);
+}
+
+/* How many seconds a file of this name stays at most; 0: for ever. No writer takes an hour, a failed compile counts
+ * for one, and a week is time to look at a bad entry. */
 static long lifetime(const char *name)
 {
-  return sj_store_is_temporary(name) ? HOUR : is_set_aside(name) ? WEEK : 0;
+  return sj_store_is_temporary(name)              ? HOUR
+         : is_like_entry(name, SJ_FAILURE_ENDING) ? DAY
+         : is_set_aside(name)                     ? WEEK
+                                                  : 0;
 }
 
 /* A file with holes takes less of the disk than its length says. */
@@ -108,7 +129,9 @@ static bool look(sj_store *store, time_t now, trim_list *list_out)
   bool is_whole = true;
   for (struct dirent *file = readdir(listing); file != NULL && is_whole; file = readdir(listing)) {
     const long seconds = lifetime(file->d_name);
-    const bool is_counted = store->limit_bytes != UINT64_MAX && (seconds != 0 || sj_key_is_file_name(file->d_name));
+    const bool is_counted =
+        store->limit_bytes != UINT64_MAX
+        && (seconds != 0 || sj_key_is_file_name(file->d_name) || is_like_entry(file->d_name, ".ptx"));
     struct stat status;
     if ((seconds == 0 && !is_counted) || os->fstatat(store->dir_fd, file->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
       continue;
@@ -186,7 +209,7 @@ static void make_lock_name(const trim_file *file, char name_out[LOCK_NAME_SIZE])
   const size_t length = strlen(file->name);
   const size_t tail = SJ_DIGEST_HEX_SIZE - 1 + strlen(".cubin");
   name_out[0] = '\0';
-  if (!file->is_set_aside && length > tail) {
+  if (sj_key_is_file_name(file->name)) {
     snprintf(name_out, LOCK_NAME_SIZE, "%.*s.lock", SJ_DIGEST_HEX_SIZE - 1, file->name + length - tail);
   }
 }

@@ -103,7 +103,11 @@ enum {
                                        then trusted with code that it runs. SWA_JIT_FOREIGN_OWNER=1 */
   SWA_JIT_FLAG_GROUP_SHARED = 32u,  /* the folder's Unix group, which this process is in, may write to the store; what
                                        is made has modes 2770 and 0664. SWA_JIT_GROUP_SHARED=1 */
-  SWA_JIT_FLAG_ALL_READ = 64u       /* folders that are made can be read by every user (0755): for a layer */
+  SWA_JIT_FLAG_ALL_READ = 64u,      /* folders that are made can be read by every user (0755): for a layer */
+  SWA_JIT_FLAG_KEEP_PTX =
+      128u /* keep the PTX of what is compiled beside its cubin; on a device that is newer than every
+                                  swa_jit_arch, NATIVE is sm_80 or sm_89 and the driver compiles the PTX. PTX of the
+                                  other architectures runs nowhere else. SWA_JIT_KEEP_PTX=1 */
 };
 
 typedef struct swa_jit_options {
@@ -305,7 +309,9 @@ typedef struct swa_jit_kernel_info {
  * device of its architecture, and into the context that is current, if there is one, also when the kernel is held
  * already: get it once in each context, so that a first launch there may be captured. A kernel remembers 8 contexts,
  * destroyed ones included; in any further one launch once before capturing.
- * A key whose compile failed is not compiled again by this library object.
+ * A key whose compile failed is not compiled again by this library object, nor within an hour by any that writes to
+ * the same store with the same NVRTC, where the source was at fault; the message names the file with the compiler's
+ * log. A stored cubin that the driver refuses stays for others, and one for this driver is found or made.
  * Returns: OK; INVALID; UNSUPPORTED (does not fit, NVRTC too old, driver too old); NEWER; NO_DRIVER; NO_DEVICE;
  * NO_COMPILER; COMPILE_FAILED; CUDA_ERROR; OUT_OF_MEMORY. A store that cannot be written is no failure: a warning,
  * a counter and swa_jit_kernel_info.store_status tell it.
@@ -543,15 +549,16 @@ typedef struct swa_jit_stats {
   uint64_t compile_ns; /* wall time of all compiles */
   uint64_t loads;      /* cubins loaded by the driver */
   uint64_t load_ns;
-  uint64_t layer_hits;    /* of store_hits, those in a read-only folder */
-  uint64_t layer_skips;   /* entries of read-only folders that could not be used and were passed over */
-  uint64_t evictions;     /* files removed to keep the store within its size limit */
-  uint64_t evicted_bytes; /* their sizes */
+  uint64_t layer_hits;          /* of store_hits, those in a read-only folder */
+  uint64_t layer_skips;         /* entries of read-only folders that could not be used and were passed over */
+  uint64_t evictions;           /* files removed to keep the store within its size limit */
+  uint64_t evicted_bytes;       /* their sizes */
+  uint64_t failures_remembered; /* compiles not made, as the store remembers that they failed a while ago */
 } swa_jit_stats;
 
 #define SWA_JIT_STATS_INIT                                                                                             \
   {                                                                                                                    \
-    sizeof(swa_jit_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                     \
+    sizeof(swa_jit_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                  \
   }
 
 /* A snapshot of the counters of a library object; each counter is exact, the set need not be of one instant.

@@ -336,7 +336,7 @@ static void stored_cubin_that_the_driver_refuses_is_compiled_again(void **state)
   assert_true(cuda->has_failed());
   assert_int_equal(info.origin, SWA_JIT_ORIGIN_COMPILED);
   assert_int_equal(swa_jit_stats_get(lib, &stats), SWA_JIT_OK);
-  assert_int_equal(stats.store_set_aside, 1);
+  assert_int_equal(stats.store_set_aside, 0); /* another machine's driver may take it */
   assert_int_equal(stats.compiles, 1);
   assert_int_equal(stats.loads, 1);
   finish(lib);

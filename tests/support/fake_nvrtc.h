@@ -48,7 +48,7 @@ const char *fake_nvrtc_options(void);
 /* What every compile gives (but for cubin_of_source): an image with the frame of a cubin. */
 const void *fake_nvrtc_cubin(size_t *count_out);
 
-#define FAKE_NVRTC_PTX "// no instructions\n"
+#define FAKE_NVRTC_PTX "// no instructions\n.version 8.0\n.target sm_80\n"
 #define FAKE_NVRTC_REGISTERS 40
 #define FAKE_NVRTC_SPILL_STORES 8
 #define FAKE_NVRTC_SPILL_LOADS 12

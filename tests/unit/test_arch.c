@@ -145,9 +145,39 @@ static void cubin_of_each_architecture_runs_where_the_vendor_says(void **state)
   assert_false(sj_arch_runs_on(sj_arch_find(SWA_JIT_ARCH_SM_120A), 12, 1));
 }
 
+static void ptx_runs_on_newer_devices_unless_it_is_an_a_targets(void **state)
+{
+  (void)state;
+  static const struct {
+    uint32_t arch;
+    int major, minor;
+    bool runs;
+  } rows[] = {
+      {SWA_JIT_ARCH_SM_80, 7, 5, false},    {SWA_JIT_ARCH_SM_80, 8, 0, true},     {SWA_JIT_ARCH_SM_80, 13, 2, true},
+      {SWA_JIT_ARCH_SM_89, 8, 8, false},    {SWA_JIT_ARCH_SM_89, 11, 0, true},    {SWA_JIT_ARCH_SM_89, 8, -1, false},
+      {SWA_JIT_ARCH_SM_90A, 9, 0, false},   {SWA_JIT_ARCH_SM_90A, 13, 0, false},  {SWA_JIT_ARCH_SM_100A, 13, 0, false},
+      {SWA_JIT_ARCH_SM_103A, 13, 0, false}, {SWA_JIT_ARCH_SM_120A, 13, 0, false},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    assert_true(sj_arch_ptx_runs_on(sj_arch_find(rows[i].arch), rows[i].major, rows[i].minor) == rows[i].runs);
+  }
+}
+
+static void newer_device_gets_the_ptx_that_fits_its_memory(void **state)
+{
+  (void)state;
+  assert_int_equal(sj_arch_for_newer_device(13, 0, 232448)->id, SWA_JIT_ARCH_SM_80);
+  assert_int_equal(sj_arch_for_newer_device(12, 1, 101376)->id, SWA_JIT_ARCH_SM_89);
+  assert_null(sj_arch_for_newer_device(12, 1, 65536));
+  assert_null(sj_arch_for_newer_device(9, 0, 232448)); /* it has its own */
+  assert_null(sj_arch_for_newer_device(7, 5, 232448));
+}
+
 int main(void)
 {
   static const struct CMUnitTest tests[] = {
+      cmocka_unit_test(ptx_runs_on_newer_devices_unless_it_is_an_a_targets),
+      cmocka_unit_test(newer_device_gets_the_ptx_that_fits_its_memory),
       cmocka_unit_test(table_every_row_is_found_by_number_and_name),
       cmocka_unit_test(table_figures_are_possible),
       cmocka_unit_test(table_known_figures_are_the_vendors),

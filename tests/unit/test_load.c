@@ -441,10 +441,10 @@ static void native_arch_is_that_of_the_current_context(void **state)
   static const int devices[2][3] = {{9, 0, 232448}, {10, 0, 232448}};
   const sj_arch *arch = NULL;
   start(2, devices);
-  assert_int_equal(sj_load_native_arch(&api, &arch), SWA_JIT_OK);
+  assert_int_equal(sj_load_native_arch(&api, false, &arch), SWA_JIT_OK);
   assert_string_equal(arch->name, "sm_90a");
   cuda->set_current(1);
-  assert_int_equal(sj_load_native_arch(&api, &arch), SWA_JIT_OK);
+  assert_int_equal(sj_load_native_arch(&api, false, &arch), SWA_JIT_OK);
   assert_string_equal(arch->name, "sm_100a");
 }
 
@@ -454,11 +454,11 @@ static void native_arch_of_an_unknown_device_is_unsupported(void **state)
   static const int devices[1][3] = {{7, 5, 65536}};
   const sj_arch *arch = NULL;
   start(1, devices);
-  assert_int_equal(sj_load_native_arch(&api, &arch), SWA_JIT_UNSUPPORTED);
+  assert_int_equal(sj_load_native_arch(&api, false, &arch), SWA_JIT_UNSUPPORTED);
   assert_null(arch);
   assert_message_has("device 0 has compute capability 7.5");
   cuda->set_current(0);
-  assert_int_equal(sj_load_native_arch(&api, &arch), SWA_JIT_UNSUPPORTED);
+  assert_int_equal(sj_load_native_arch(&api, false, &arch), SWA_JIT_UNSUPPORTED);
   assert_message_has("the current context's device");
 }
 
@@ -472,7 +472,7 @@ static void native_arch_with_each_call_failing_is_a_cuda_error(void **state)
       start_one();
       cuda->set_current(current);
       cuda->fail_call(nth, 999);
-      swa_jit_status status = sj_load_native_arch(&api, &arch);
+      swa_jit_status status = sj_load_native_arch(&api, false, &arch);
       if (!cuda->has_failed()) {
         assert_int_equal(status, SWA_JIT_OK);
         break;

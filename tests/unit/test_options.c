@@ -13,7 +13,7 @@ static const char *const variables[] = {
     "SWA_JIT_NVRTC",        "SWA_JIT_CUDA",        "SWA_JIT_DUMP_DIR",
     "SWA_JIT_RECORD",       "VIRTUAL_ENV",         "SWA_JIT_NO_COMPILE",
     "SWA_JIT_READ_ONLY",    "SWA_JIT_CACHE_PATH",  "SWA_JIT_FOREIGN_OWNER",
-    "SWA_JIT_GROUP_SHARED", "SWA_JIT_CACHE_LIMIT",
+    "SWA_JIT_GROUP_SHARED", "SWA_JIT_CACHE_LIMIT", "SWA_JIT_KEEP_PTX",
 };
 
 static capture_log capture;
@@ -90,6 +90,7 @@ static void options_fields_win_over_the_environment(void **state)
   setenv("SWA_JIT_READ_ONLY", "0", 1);
   setenv("SWA_JIT_FOREIGN_OWNER", "0", 1);
   setenv("SWA_JIT_GROUP_SHARED", "0", 1);
+  setenv("SWA_JIT_KEEP_PTX", "0", 1);
   setenv("SWA_JIT_CACHE_LIMIT", "1G", 1);
   swa_jit_options given = given_with_log();
   given.flags = SWA_JIT_FLAG_SAME_COMPILER;
@@ -231,6 +232,7 @@ static void switches_set_their_flag_when_on(void **state)
     bool is_permission; /* what is neither 1 nor 0 must not grant it */
   } switches[] = {{"SWA_JIT_NO_COMPILE", SWA_JIT_FLAG_NO_COMPILE, false},
                   {"SWA_JIT_READ_ONLY", SWA_JIT_FLAG_READ_ONLY, false},
+                  {"SWA_JIT_KEEP_PTX", SWA_JIT_FLAG_KEEP_PTX, false},
                   {"SWA_JIT_FOREIGN_OWNER", SWA_JIT_FLAG_FOREIGN_OWNER, true},
                   {"SWA_JIT_GROUP_SHARED", SWA_JIT_FLAG_GROUP_SHARED, true}};
   setenv("HOME", "/h", 1);
@@ -281,8 +283,8 @@ static void options_wrong_are_invalid_and_output_untouched(void **state)
   rows[7].record_path = "";
   rows[8].size = 8;
   static const char *const messages[] = {
-      "swa_jit_options.flags is 0x10000: this library knows the bits 0x7f; clear the others",
-      "swa_jit_options.flags is 0x80000001: this library knows the bits 0x7f; clear the others",
+      "swa_jit_options.flags is 0x10000: this library knows the bits 0xff; clear the others",
+      "swa_jit_options.flags is 0x80000001: this library knows the bits 0xff; clear the others",
       "swa_jit_options.log_level is 5: use 0 (the default) to 4",
       "swa_jit_options.cache_dir is \"\": give a path, or NULL for the default",
       "swa_jit_options.nvrtc_path is \"\": give a path, or NULL for the default",

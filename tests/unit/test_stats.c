@@ -28,6 +28,7 @@ static void fill(sj_stats *stats)
       &stats->layer_skips,
       &stats->evictions,
       &stats->evicted_bytes,
+      &stats->failures_remembered,
   };
   assert_int_equal(sizeof counters / sizeof counters[0], sizeof *stats / sizeof(uint64_t));
   for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++) {

@@ -264,7 +264,9 @@ EXPORT(int, cuLibraryLoadData, void **library, const void *code, int *jit_option
   if (result == SUCCESS && (has_options || num_jit_options != 0 || num_library_options != 0 || code == NULL)) {
     result = INVALID_VALUE;
   }
-  if (result == SUCCESS && memcmp(code, "\177ELF", 4) != 0) {
+  /* A cubin, or PTX, which begins with a comment or a directive and ends with a zero. */
+  if (result == SUCCESS && memcmp(code, "\177ELF", 4) != 0 && memcmp(code, "//", 2) != 0
+      && memcmp(code, ".version", 8) != 0) {
     result = INVALID_IMAGE;
   }
   pretend_library *made = &recording.libraries[recording.next_library % MAX_LIBRARIES];

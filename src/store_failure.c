@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store_failure.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "failure_file.h"
+#include "store_parts.h"
+
+enum { LIFETIME_S = 3600 };
+
+static void make_name(const sj_key *key, char name_out[SJ_FILE_NAME_SIZE])
+{
+  const int stem = (int)(strlen(key->file_name) - strlen(".cubin"));
+  snprintf(name_out, SJ_FILE_NAME_SIZE, "%.*s" SJ_FAILURE_ENDING, stem, key->file_name);
+}
+
+static bool is_kept(const sj_store *store)
+{
+  return store->dir_fd >= 0 && !store->read_only;
+}
+
+void sj_store_keep_failure(sj_store *store, const sj_key *key, uint32_t nvrtc_version, const char *message,
+                           const char *log)
+{
+  char name[SJ_FILE_NAME_SIZE];
+  sj_text text = {0};
+  if (!is_kept(store)) {
+    return;
+  }
+  make_name(key, name);
+  sj_failure_file_encode(&(sj_failure_view){.nvrtc_version = nvrtc_version,
+                                            .key_text = key->text,
+                                            .key_bytes = key->text_length,
+                                            .message = message,
+                                            .message_bytes = strlen(message),
+                                            .log = log != NULL ? log : "",
+                                            .log_bytes = log != NULL ? strlen(log) : 0},
+                         &text);
+  if (!text.failed) {
+    sj_writing writing = sj_store_begin_writing(store);
+    const char *step = sj_store_write_file(store, name, text.data, text.length);
+    const int error = errno;
+    sj_store_end_writing(store, &writing);
+    sj_log_line(store->log, SWA_JIT_LOG_DEBUG, "store: %s %s%s%s", step == NULL ? "keeps" : "cannot keep", name,
+                step == NULL ? "" : ": ", step == NULL ? "" : strerror(error));
+  }
+  sj_text_finish(&text);
+}
+
+/* How long ago the failure was kept; negative when its time is over, or lies in the future. */
+static int64_t age_of(const sj_store *store, const struct stat *status)
+{
+  struct timespec now;
+  if (store->os->clock_gettime(CLOCK_REALTIME, &now) != 0) {
+    return -1;
+  }
+  const int64_t age_s = (int64_t)now.tv_sec - (int64_t)status->st_mtime;
+  return age_s < LIFETIME_S ? age_s : -1;
+}
+
+/* The file's bytes, malloc'd; NULL when there is nothing to read. */
+static char *read_bytes(sj_store *store, const char *name, size_t *count_out, int64_t *age_s_out)
+{
+  sj_reading reading = {0};
+  int fd = -1;
+  if (sj_store_open_entry(store, name, &fd, &reading) != SJ_VERDICT_USABLE) {
+    return NULL;
+  }
+  *count_out = (size_t)reading.status.st_size;
+  *age_s_out = age_of(store, &reading.status);
+  char *bytes = *count_out <= SJ_FAILURE_FILE_MAX_BYTES ? malloc(*count_out + 1) : NULL;
+  if (bytes != NULL && sj_os_read_at(store->os, fd, bytes, *count_out, 0) != (ssize_t)*count_out) {
+    free(bytes);
+    bytes = NULL;
+  }
+  store->os->close(fd);
+  return bytes;
+}
+
+swa_jit_status sj_store_find_failure(sj_store *store, const sj_key *key, uint32_t nvrtc_version)
+{
+  char name[SJ_FILE_NAME_SIZE];
+  sj_failure_view view;
+  size_t count = 0;
+  int64_t age_s = -1;
+  if (!is_kept(store)) {
+    return SWA_JIT_OK;
+  }
+  make_name(key, name);
+  char *bytes = read_bytes(store, name, &count, &age_s);
+  swa_jit_status status = SWA_JIT_OK;
+  if (bytes != NULL && age_s >= 0 && sj_failure_file_decode(bytes, count, &view) && view.nvrtc_version == nvrtc_version
+      && view.key_bytes == key->text_length && memcmp(view.key_text, key->text, key->text_length) == 0) {
+    status = sj_fail(SWA_JIT_COMPILE_FAILED,
+                     "%.*s\n(remembered: this compile failed %lld s ago and is not tried again within the hour; the "
+                     "compiler's log is in %s/%s, and without that file the compile is tried anew)",
+                     (int)view.message_bytes, view.message, (long long)age_s, store->path, name);
+  }
+  free(bytes);
+  return status;
+}
+
+void sj_store_forget_failure(sj_store *store, const sj_key *key)
+{
+  char name[SJ_FILE_NAME_SIZE];
+  if (is_kept(store)) {
+    make_name(key, name);
+    store->os->unlinkat(store->dir_fd, name, 0);
+  }
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one library object leaves for the next: failed compiles, PTX, cubins for a driver that refuses others. The usual
+ * way to a cubin: test_build.c. */
+#include "test_main.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "build.h"
+#include "build_fixture.h"
+#include "recording_cuda.h"
+
+enum { ERROR_COMPILATION = 6 };
+
+static const recording_cuda *cuda;
+
+static void open_faked(build_fixture *fixture, const char *folder, uint32_t flags, fake_nvrtc_plan plan)
+{
+  build_fixture_open(fixture, folder, flags, NULL);
+  build_fixture_fake(fixture, plan);
+  cuda = recording_cuda_open(CUDA_RECORDING);
+  assert_non_null(cuda);
+}
+
+/* ---- Failed compiles ------------------------------------------------------------------------------------------ */
+
+static swa_jit_status fail_once(const char *folder, const char *log, uint32_t version)
+{
+  build_fixture fixture;
+  struct swa_jit_kernel *kernel = NULL;
+  fake_nvrtc_plan plan = {.call = FAKE_NVRTC_COMPILE_PROGRAM, .nth = 1, .result = ERROR_COMPILATION, .log = log};
+  plan.version_code = version;
+  open_faked(&fixture, folder, 0, plan);
+  swa_jit_status status = sj_build_cubin(fixture.lib, &fixture.config, &kernel);
+  build_fixture_close(&fixture);
+  return status;
+}
+
+static void failure_of_the_source_is_not_compiled_by_the_next_object(void **state)
+{
+  build_fixture fixture;
+  struct swa_jit_kernel *kernel = NULL;
+  assert_int_equal(fail_once(*state, "x(1): error: a reason\n", 13000), SWA_JIT_COMPILE_FAILED);
+  assert_int_equal(fake_nvrtc_count(FAKE_NVRTC_COMPILE_PROGRAM), 1);
+  open_faked(&fixture, *state, 0, (fake_nvrtc_plan){0});
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(sj_build_cubin(fixture.lib, &fixture.config, &kernel), SWA_JIT_COMPILE_FAILED);
+    assert_non_null(strstr(sj_message(), "a reason"));
+    assert_non_null(strstr(sj_message(), ".failed"));
+  }
+  assert_int_equal(fake_nvrtc_count(FAKE_NVRTC_COMPILE_PROGRAM), 0);
+  assert_int_equal(fixture.lib->stats.failures_remembered, 1);
+  assert_int_equal(fixture.lib->stats.compile_failures, 0);
+  build_fixture_close(&fixture);
+}
+
+static void failure_is_forgotten_with_another_compiler_and_after_a_success(void **state)
+{
+  build_fixture fixture;
+  struct swa_jit_kernel *kernel = NULL;
+  assert_int_equal(fail_once(*state, "ptxas /tmp/x, line 5; error   : a reason\n", 13000), SWA_JIT_COMPILE_FAILED);
+  open_faked(&fixture, *state, 0, (fake_nvrtc_plan){.version_code = 13010});
+  assert_int_equal(temp_dir_count(fixture.cache_dir, ".failed"), 1);
+  assert_int_equal(sj_build_cubin(fixture.lib, &fixture.config, &kernel), SWA_JIT_OK);
+  assert_int_equal(temp_dir_count(fixture.cache_dir, ".failed"), 0);
+  build_fixture_close(&fixture);
+}
+
+/* The same result of the compiler, for what may be cured before the next compile. */
+static void failure_of_the_surroundings_is_not_remembered(void **state)
+{
+  static const char *const logs[] = {"",
+                                     "ptxas fatal   : Memory allocation failure\n",
+                                     "ptxas error   : out of memory\n",
+                                     "nvrtc: error: failed to open libnvrtc-builtins.so.13.0.\n",
+                                     "x(1): catastrophic error: cannot open file \"y\"\n",
+                                     "ptxas error   : Internal error\n"};
+  for (size_t i = 0; i < sizeof logs / sizeof logs[0]; i++) {
+    build_fixture fixture;
+    struct swa_jit_kernel *kernel = NULL;
+    fake_nvrtc_plan plan = {.call = FAKE_NVRTC_COMPILE_PROGRAM, .nth = 1, .result = ERROR_COMPILATION, .log = logs[i]};
+    open_faked(&fixture, *state, 0, plan);
+    assert_int_equal(sj_build_cubin(fixture.lib, &fixture.config, &kernel), SWA_JIT_COMPILE_FAILED);
+    assert_int_equal(temp_dir_count(fixture.cache_dir, ".failed"), 0);
+    assert_int_equal(sj_build_cubin(fixture.lib, &fixture.config, &kernel), SWA_JIT_OK); /* nor by this object */
+    build_fixture_empty_store(&fixture);
+    build_fixture_close(&fixture);
+  }
+}
+
+/* ---- PTX ------------------------------------------------------------------------------------------------------ */
+
+static void ptx_is_kept_beside_the_cubin_when_asked_for(void **state)
+{
+  build_fixture fixture;
+  struct swa_jit_kernel *kernel = NULL;
+  open_faked(&fixture, *state, SWA_JIT_FLAG_KEEP_PTX, (fake_nvrtc_plan){0});
+  assert_int_equal(sj_build_cubin(fixture.lib, &fixture.config, &kernel), SWA_JIT_OK);
+  assert_int_equal(temp_dir_count(fixture.cache_dir, ".cubin"), 1);
+  assert_int_equal(temp_dir_count(fixture.cache_dir, ".ptx"), 1);
+  build_fixture_close(&fixture);
+  build_fixture_open(&fixture, *state, SWA_JIT_FLAG_NO_COMPILE, NULL);
+  assert_int_equal(sj_build_ptx(fixture.lib, &fixture.config, &kernel), SWA_JIT_OK);
+  assert_string_equal(kernel->ptx, FAKE_NVRTC_PTX);
+  assert_int_equal(fixture.lib->stats.compiles, 0);
+  build_fixture_close(&fixture);
+}
+
+/* Of a device newer than every architecture. */
+static swa_jit_status get_on_newer_device(build_fixture *fixture, struct swa_jit_kernel **kernel_out)
+{
+  cuda->set_device(0, 13, 0, 232448);
+  fixture->config.arch = SWA_JIT_ARCH_NATIVE;
+  return sj_build_kernel(fixture->lib, &fixture->config, kernel_out);
+}
+
+static void newer_device_runs_the_ptx_of_an_older_architecture(void **state)
+{
+  build_fixture fixture;
+  struct swa_jit_kernel *kernel = NULL;
+  struct swa_jit_kernel *again = NULL;
+  open_faked(&fixture, *state, SWA_JIT_FLAG_KEEP_PTX, (fake_nvrtc_plan){0});
+  assert_int_equal(get_on_newer_device(&fixture, &kernel), SWA_JIT_OK);
+  assert_int_equal(kernel->arch->id, SWA_JIT_ARCH_SM_80);
+  assert_true(kernel->loaded.is_ptx);
+  assert_int_equal(cuda->num_loaded(), 1);
+  assert_int_equal(get_on_newer_device(&fixture, &again), SWA_JIT_OK);
+  assert_ptr_equal(again, kernel);
+  build_fixture_close(&fixture);
+  /* Another process, without a compiler. */
+  build_fixture_open(&fixture, *state, SWA_JIT_FLAG_KEEP_PTX, NULL);
+  assert_int_equal(get_on_newer_device(&fixture, &kernel), SWA_JIT_OK);
+  assert_true(kernel->loaded.is_ptx);
+  assert_int_equal(fixture.lib->stats.compiles, 0);
+  build_fixture_close(&fixture);
+}
+
+static void newer_device_without_the_option_is_told_of_it(void **state)
+{
+  build_fixture fixture;
+  struct swa_jit_kernel *kernel = NULL;
+  open_faked(&fixture, *state, 0, (fake_nvrtc_plan){0});
+  assert_int_equal(get_on_newer_device(&fixture, &kernel), SWA_JIT_UNSUPPORTED);
+  assert_non_null(strstr(sj_message(), "SWA_JIT_FLAG_KEEP_PTX"));
+  fixture.config.arch = SWA_JIT_ARCH_SM_80;
+  assert_int_equal(sj_build_kernel(fixture.lib, &fixture.config, &kernel), SWA_JIT_NO_DEVICE);
+  assert_non_null(strstr(sj_message(), "SWA_JIT_KEEP_PTX=1"));
+  fixture.config.arch = SWA_JIT_ARCH_SM_90A; /* whose PTX runs nowhere else */
+  assert_int_equal(sj_build_kernel(fixture.lib, &fixture.config, &kernel), SWA_JIT_NO_DEVICE);
+  assert_null(strstr(sj_message(), "PTX"));
+  build_fixture_close(&fixture);
+}
+
+/* ---- A driver that refuses a cubin ------------------------------------------------------------------------------ */
+
+static void refused_cubin_stays_and_one_for_the_driver_is_kept_beside_it(void **state)
+{
+  build_fixture fixture;
+  struct swa_jit_kernel *kernel = NULL;
+  build_fixture_warm(*state);
+  open_faked(&fixture, *state, 0, (fake_nvrtc_plan){0});
+  cuda->fail_function("cuLibraryLoadData", 1, 200 /* invalid image */);
+  assert_int_equal(sj_build_kernel(fixture.lib, &fixture.config, &kernel), SWA_JIT_OK);
+  assert_int_equal(kernel->info.origin, SWA_JIT_ORIGIN_COMPILED);
+  assert_int_equal(temp_dir_count(fixture.cache_dir, ".bad-"), 0);
+  assert_int_equal(temp_dir_count(fixture.cache_dir, ".cubin"), 2);
+  build_fixture_close(&fixture);
+  /* The next process with that driver and no compiler; the stand-in refuses its first image again. */
+  build_fixture_open(&fixture, *state, SWA_JIT_FLAG_NO_COMPILE, NULL);
+  cuda->fail_function("cuLibraryLoadData", 1, 200);
+  assert_int_equal(sj_build_kernel(fixture.lib, &fixture.config, &kernel), SWA_JIT_OK);
+  assert_int_equal(kernel->info.origin, SWA_JIT_ORIGIN_STORE);
+  assert_int_equal(fixture.lib->stats.compiles, 0);
+  assert_int_equal(fixture.lib->stats.store_set_aside, 0);
+  build_fixture_close(&fixture);
+  /* A driver of another version finds nothing made for it. */
+  build_fixture_open(&fixture, *state, SWA_JIT_FLAG_NO_COMPILE, NULL);
+  cuda->set_driver_version(13010);
+  cuda->fail_function("cuLibraryLoadData", 1, 200);
+  assert_int_equal(sj_build_kernel(fixture.lib, &fixture.config, &kernel), SWA_JIT_CUDA_ERROR);
+  assert_int_equal(temp_dir_count(fixture.cache_dir, ".cubin"), 2);
+  build_fixture_close(&fixture);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, temp_dir_setup, temp_dir_teardown)
+
+int main(void)
+{
+  build_fixture_clear_environment();
+  const struct CMUnitTest tests[] = {
+      TEST(failure_of_the_source_is_not_compiled_by_the_next_object),
+      TEST(failure_is_forgotten_with_another_compiler_and_after_a_success),
+      TEST(failure_of_the_surroundings_is_not_remembered),
+      TEST(ptx_is_kept_beside_the_cubin_when_asked_for),
+      TEST(newer_device_runs_the_ptx_of_an_older_architecture),
+      TEST(newer_device_without_the_option_is_told_of_it),
+      TEST(refused_cubin_stays_and_one_for_the_driver_is_kept_beside_it),
+  };
+  return SJ_TEST_RUN(tests);
+}
