@@ -247,7 +247,7 @@ swa_jit_status swa_jit_arch_native(swa_jit_lib *lib, uint32_t *arch_out)
   }
   swa_jit_status status = sj_lib_open_cuda(lib, &cuda);
   if (status == SWA_JIT_OK) {
-    status = sj_load_native_arch(cuda, sj_lib_has_flag(lib, SWA_JIT_FLAG_KEEP_PTX), &arch);
+    status = sj_load_native_arch(cuda, sj_lib_has_flag(lib, SWA_JIT_FLAG_KEEP_PTX | SWA_JIT_FLAG_USE_PTX), &arch);
   }
   if (status == SWA_JIT_OK) {
     *arch_out = arch->id;

@@ -21,7 +21,7 @@ static swa_jit_status take_config(swa_jit_lib *lib, const swa_jit_config *given,
   const sj_arch *arch = NULL;
   status = sj_lib_open_cuda(lib, &cuda);
   if (status == SWA_JIT_OK) {
-    status = sj_load_native_arch(cuda, sj_lib_has_flag(lib, SWA_JIT_FLAG_KEEP_PTX), &arch);
+    status = sj_load_native_arch(cuda, sj_lib_has_flag(lib, SWA_JIT_FLAG_KEEP_PTX | SWA_JIT_FLAG_USE_PTX), &arch);
   }
   if (status == SWA_JIT_OK) {
     config_out->arch = arch->id;
@@ -41,11 +41,28 @@ static swa_jit_status add_entry(swa_jit_lib *lib, const swa_jit_config *config, 
   return status == SWA_JIT_OK ? sj_kernel_table_add(lib->table, config, kernel_out) : status;
 }
 
-/* Under the entry's mutex. */
-static swa_jit_status describe(struct swa_jit_kernel *kernel)
+/* The key of the kernel's image. */
+static swa_jit_status make_key(const swa_jit_lib *lib, const struct swa_jit_kernel *kernel, const char *source,
+                               sj_key *key_out)
 {
   char storage[64];
   const char *options[SJ_MAX_COMPILE_OPTIONS];
+  sj_key cubin_key;
+  sj_compile_options(kernel->arch, storage, options);
+  swa_jit_status status = sj_key_make(&kernel->config, source, options, &cubin_key);
+  if (status != SWA_JIT_OK || !sj_lib_has_flag(lib, SWA_JIT_FLAG_USE_PTX)) {
+    *key_out = cubin_key;
+    return status;
+  }
+  status = sj_key_make_ptx(&cubin_key, key_out);
+  sj_key_finish(&cubin_key);
+  return status;
+}
+
+/* Under the entry's mutex. */
+static swa_jit_status describe(const swa_jit_lib *lib, struct swa_jit_kernel *kernel)
+{
+  sj_key key;
   char *source = NULL;
   if (kernel->key.text != NULL) {
     return SWA_JIT_OK;
@@ -56,13 +73,13 @@ static swa_jit_status describe(struct swa_jit_kernel *kernel)
     status = sj_render_make(&kernel->config, &kernel->plan, &source);
   }
   if (status == SWA_JIT_OK) {
-    sj_compile_options(kernel->arch, storage, options);
-    status = sj_key_make(&kernel->config, source, options, &kernel->key);
+    status = make_key(lib, kernel, source, &key);
   }
   if (status != SWA_JIT_OK) {
     free(source);
     return status;
   }
+  kernel->key = key;
   kernel->source = source;
   return SWA_JIT_OK;
 }
@@ -75,7 +92,7 @@ static swa_jit_status lock_entry(swa_jit_lib *lib, const swa_jit_config *config,
     return status;
   }
   pthread_mutex_lock(&(*kernel_out)->mutex);
-  status = describe(*kernel_out);
+  status = describe(lib, *kernel_out);
   if (status != SWA_JIT_OK) {
     pthread_mutex_unlock(&(*kernel_out)->mutex);
   }
@@ -84,18 +101,21 @@ static swa_jit_status lock_entry(swa_jit_lib *lib, const swa_jit_config *config,
 
 /* ---- Load --------------------------------------------------------------------------------------------------- */
 
-/* The entry's cubin, given to the driver; timed. */
-static swa_jit_status load_cubin(swa_jit_lib *lib, const sj_cuda_api *cuda, struct swa_jit_kernel *kernel,
+/* The entry's image, given to the driver; timed. */
+static swa_jit_status load_image(swa_jit_lib *lib, const sj_cuda_api *cuda, struct swa_jit_kernel *kernel,
                                  bool *is_refused_out)
 {
   uint64_t start_ns = sj_os_now_ns();
-  swa_jit_status status = sj_load_make(cuda, kernel->arch, &kernel->plan, sj_render_kernel_name(&kernel->config),
-                                       kernel->cubin, is_refused_out, &kernel->loaded);
+  const char *name = sj_render_kernel_name(&kernel->config);
+  swa_jit_status status =
+      sj_lib_has_flag(lib, SWA_JIT_FLAG_USE_PTX)
+          ? sj_load_make_ptx(cuda, kernel->arch, &kernel->plan, name, kernel->cubin, is_refused_out, &kernel->loaded)
+          : sj_load_make(cuda, kernel->arch, &kernel->plan, name, kernel->cubin, is_refused_out, &kernel->loaded);
   sj_stats_add(lib->stats.load_ns, status == SWA_JIT_OK ? sj_os_now_ns() - start_ns : 0);
   return status;
 }
 
-/* Another cubin in place of the stored one that the driver refuses: one for this driver, stored or compiled, until the
+/* Another image in place of the stored one that the driver refuses: one for this driver, stored or compiled, until the
  * driver takes it or none is left. */
 static swa_jit_status load_replacement(swa_jit_lib *lib, const sj_cuda_api *cuda, struct swa_jit_kernel *kernel)
 {
@@ -107,7 +127,7 @@ static swa_jit_status load_replacement(swa_jit_lib *lib, const sj_cuda_api *cuda
     status = sj_obtain_replacement(lib, kernel, cuda->driver_version);
     if (status == SWA_JIT_OK) {
       kernel->info.get_ns = get_ns;
-      status = load_cubin(lib, cuda, kernel, &is_refused);
+      status = load_image(lib, cuda, kernel, &is_refused);
     }
   }
   return status;
@@ -117,6 +137,7 @@ static swa_jit_status load_replacement(swa_jit_lib *lib, const sj_cuda_api *cuda
 static swa_jit_status load_ptx(swa_jit_lib *lib, const sj_cuda_api *cuda, struct swa_jit_kernel *kernel)
 {
   sj_kept_message no_device;
+  bool is_refused = false;
   sj_message_keep(&no_device);
   swa_jit_status status = sj_obtain_ptx(lib, kernel, sj_lib_has_flag(lib, SWA_JIT_FLAG_KEEP_PTX));
   if (status != SWA_JIT_OK) {
@@ -130,7 +151,7 @@ static swa_jit_status load_ptx(swa_jit_lib *lib, const sj_cuda_api *cuda, struct
               "no device runs cubins for %s: the driver compiles the PTX of %s, which may take seconds",
               kernel->arch->name, kernel->key.file_name);
   status = sj_load_make_ptx(cuda, kernel->arch, &kernel->plan, sj_render_kernel_name(&kernel->config), kernel->ptx,
-                            &kernel->loaded);
+                            &is_refused, &kernel->loaded);
   sj_stats_add(lib->stats.load_ns, status == SWA_JIT_OK ? sj_os_now_ns() - start_ns : 0);
   return status;
 }
@@ -139,10 +160,11 @@ static swa_jit_status load_ptx(swa_jit_lib *lib, const sj_cuda_api *cuda, struct
 static swa_jit_status load(swa_jit_lib *lib, const sj_cuda_api *cuda, struct swa_jit_kernel *kernel)
 {
   bool is_refused = false;
-  swa_jit_status status = load_cubin(lib, cuda, kernel, &is_refused);
+  swa_jit_status status = load_image(lib, cuda, kernel, &is_refused);
   if (status != SWA_JIT_OK && is_refused && kernel->info.origin == SWA_JIT_ORIGIN_STORE) {
     status = load_replacement(lib, cuda, kernel);
-  } else if (status == SWA_JIT_NO_DEVICE && sj_load_wants_ptx(cuda, kernel->arch)) {
+  } else if (status == SWA_JIT_NO_DEVICE && !sj_lib_has_flag(lib, SWA_JIT_FLAG_USE_PTX)
+             && sj_load_wants_ptx(cuda, kernel->arch)) {
     status = load_ptx(lib, cuda, kernel);
   }
   if (status == SWA_JIT_OK) {

@@ -164,8 +164,8 @@ static swa_jit_status check_bytes(const char *name, const void *bytes, size_t nu
   if (!sj_key_fits_file_name(view_out->key_text, view_out->key_bytes, name)) {
     return refuse_bytes(name, "it holds another key than its name says");
   }
-  if (view_out->is_ptx) {
-    return refuse_bytes(name, "it holds PTX and no cubin");
+  if (view_out->is_ptx != sj_key_is_ptx_name(name)) {
+    return refuse_bytes(name, view_out->is_ptx ? "it holds PTX and no cubin" : "it holds no PTX");
   }
   return SWA_JIT_OK;
 }

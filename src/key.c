@@ -10,6 +10,9 @@
 #include "status.h"
 #include "text.h"
 
+#define CUBIN_ENDING ".cubin"
+#define PTX_ENDING ".ptx"
+
 /* ---- making ----------------------------------------------------------------------------------------------- */
 
 static void add_line(sj_text *text, const char *name, const char *value)
@@ -27,7 +30,7 @@ static void add_source_line(sj_text *text, const char *source)
 }
 
 /* swa_decode-<arch>-<short name and value of each field>-<digest>.cubin, or swa_merge-<arch>-<digest>.cubin */
-static void make_file_name(const swa_jit_config *config, const uint8_t digest[SJ_DIGEST_BYTES],
+static void make_file_name(const swa_jit_config *config, const uint8_t digest[SJ_DIGEST_BYTES], const char *ending,
                            char file_name[SJ_FILE_NAME_SIZE])
 {
   const sj_config_field *arch = sj_config_field_at(0);
@@ -44,7 +47,7 @@ static void make_file_name(const swa_jit_config *config, const uint8_t digest[SJ
     }
   }
   sj_digest_hex(digest, hex);
-  snprintf(file_name + length, SJ_FILE_NAME_SIZE - length, "-%s.cubin", hex);
+  snprintf(file_name + length, SJ_FILE_NAME_SIZE - length, "-%s%s", hex, ending);
 }
 
 swa_jit_status sj_key_make(const swa_jit_config *config, const char *source, const char *const *options,
@@ -69,7 +72,7 @@ swa_jit_status sj_key_make(const swa_jit_config *config, const char *source, con
   sj_key key = {.text_length = text.length};
   key.text = sj_text_take(&text);
   sj_digest_make(key.text, key.text_length, key.digest);
-  make_file_name(config, key.digest, key.file_name);
+  make_file_name(config, key.digest, CUBIN_ENDING, key.file_name);
   *key_out = key;
   return SWA_JIT_OK;
 }
@@ -165,24 +168,28 @@ bool sj_key_read_config(const char *text, size_t length, swa_jit_config *config_
   return is_read;
 }
 
-/* The 32 digits in an entry's name; NULL if it has none. */
-static const char *find_digest(const char *name)
+bool sj_key_is_ptx_name(const char *name)
 {
-  static const char ending[] = ".cubin";
+  const char *dot = strrchr(name, '.');
+  return dot != NULL && strcmp(dot, PTX_ENDING) == 0;
+}
+
+const char *sj_key_find_digest(const char *name)
+{
   const size_t num_digits = SJ_DIGEST_HEX_SIZE - 1;
-  const size_t length = strlen(name);
-  if (length >= SJ_FILE_NAME_SIZE || length < num_digits + sizeof ending
-      || strcmp(name + length - strlen(ending), ending) != 0) {
+  const char *dot = strrchr(name, '.');
+  if (strlen(name) >= SJ_FILE_NAME_SIZE || dot == NULL || (size_t)(dot - name) <= num_digits
+      || (strcmp(dot, CUBIN_ENDING) != 0 && strcmp(dot, PTX_ENDING) != 0)) {
     return NULL;
   }
-  const char *digest = name + length - strlen(ending) - num_digits;
+  const char *digest = dot - num_digits;
   return digest[-1] == '-' && strspn(digest, "0123456789abcdef") == num_digits ? digest : NULL;
 }
 
 bool sj_key_is_file_name(const char *name)
 {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
-  return strncmp(name, "swa_", 4) == 0 && name[strspn(name, letters)] == '\0' && find_digest(name) != NULL;
+  return strncmp(name, "swa_", 4) == 0 && name[strspn(name, letters)] == '\0' && sj_key_find_digest(name) != NULL;
 }
 
 bool sj_key_fits_file_name(const char *text, size_t length, const char *name)
@@ -192,13 +199,13 @@ bool sj_key_fits_file_name(const char *text, size_t length, const char *name)
   swa_jit_config config;
   sj_digest_make(text, length, digest);
   sj_digest_hex(digest, hex);
-  if (memcmp(find_digest(name), hex, SJ_DIGEST_HEX_SIZE - 1) != 0) {
+  if (memcmp(sj_key_find_digest(name), hex, SJ_DIGEST_HEX_SIZE - 1) != 0) {
     return false;
   }
   if (!sj_key_read_config(text, length, &config)) {
     return true; /* a later release's: what stands in its name before the digest is not known here */
   }
-  make_file_name(&config, digest, whole);
+  make_file_name(&config, digest, sj_key_is_ptx_name(name) ? PTX_ENDING : CUBIN_ENDING, whole);
   return strcmp(whole, name) == 0;
 }
 
@@ -209,7 +216,7 @@ static void make_beside_name(const sj_key *key, const char *ending, sj_key *besi
 {
   char hex[SJ_DIGEST_HEX_SIZE];
   sj_digest_hex(beside->digest, hex);
-  const int num_words = (int)(strlen(key->file_name) - strlen(".cubin") - (SJ_DIGEST_HEX_SIZE - 1));
+  const int num_words = (int)(sj_key_find_digest(key->file_name) - key->file_name);
   snprintf(beside->file_name, sizeof beside->file_name, "%.*s%s%s", num_words, key->file_name, hex, ending);
 }
 
@@ -233,14 +240,15 @@ static swa_jit_status make_beside(const sj_key *key, const char *name, const cha
 
 swa_jit_status sj_key_make_ptx(const sj_key *key, sj_key *ptx_key_out)
 {
-  return make_beside(key, "product", "ptx", ".ptx", ptx_key_out);
+  return make_beside(key, "product", "ptx", PTX_ENDING, ptx_key_out);
 }
 
 swa_jit_status sj_key_make_for_driver(const sj_key *key, int driver_version, sj_key *driver_key_out)
 {
   char version[16];
   snprintf(version, sizeof version, "%d", driver_version);
-  return make_beside(key, "driver", version, ".cubin", driver_key_out);
+  return make_beside(key, "driver", version, sj_key_is_ptx_name(key->file_name) ? PTX_ENDING : CUBIN_ENDING,
+                     driver_key_out);
 }
 
 /* ---- comparing -------------------------------------------------------------------------------------------- */

@@ -99,7 +99,7 @@ static swa_jit_status read_devices(const sj_cuda_api *api, device_list *all)
 
 bool sj_load_runs_on(const sj_arch *arch, bool is_ptx, int major, int minor)
 {
-  return is_ptx ? sj_arch_ptx_runs_on(arch, major, minor) : sj_arch_runs_on(arch, major, minor);
+  return sj_arch_runs_on(arch, major, minor) || (is_ptx && sj_arch_ptx_runs_on(arch, major, minor));
 }
 
 static bool runs_kernel(const device *each, const sj_arch *arch, const sj_tile_plan *plan, bool is_ptx)
@@ -140,15 +140,16 @@ static swa_jit_status choose_devices(const sj_arch *arch, const sj_tile_plan *pl
   return SWA_JIT_OK;
 }
 
-/* A failure of one of the calls that read the cubin. The image may be looked at late, so each of them can refuse it. */
+/* A failure of one of the calls that read the image, which may be looked at late, so each of them can refuse it. */
 static swa_jit_status fail_load(const sj_cuda_api *api, const char *call, int result, bool *image_refused_out)
 {
   *image_refused_out = result == SJ_CU_ERROR_INVALID_IMAGE || result == SJ_CU_ERROR_NO_BINARY_FOR_GPU
+                       || result == SJ_CU_ERROR_INVALID_PTX || result == SJ_CU_ERROR_UNSUPPORTED_PTX_VERSION
                        || result == SJ_CU_ERROR_INVALID_SOURCE || result == SJ_CU_ERROR_NOT_FOUND;
   swa_jit_status status = sj_cuda_fail(api, call, result);
   if (*image_refused_out) {
     status = sj_fail(status,
-                     "%s; the driver for CUDA %d.%d refused the cubin: it is damaged, or a compiler newer than the "
+                     "%s; the driver for CUDA %d.%d refused the image: it is damaged, or a compiler newer than the "
                      "driver made it; update the driver, or compile with this driver's NVRTC",
                      sj_message(), api->driver_version / 1000, api->driver_version % 1000 / 10);
   }
@@ -283,10 +284,10 @@ swa_jit_status sj_load_make(const sj_cuda_api *api, const sj_arch *arch, const s
 }
 
 swa_jit_status sj_load_make_ptx(const sj_cuda_api *api, const sj_arch *arch, const sj_tile_plan *plan,
-                                const char *kernel_name, const char *ptx, sj_loaded *loaded_out)
+                                const char *kernel_name, const char *ptx, bool *image_refused_out,
+                                sj_loaded *loaded_out)
 {
-  bool is_refused = false;
-  return load_image(api, arch, plan, kernel_name, ptx, true, &is_refused, loaded_out);
+  return load_image(api, arch, plan, kernel_name, ptx, true, image_refused_out, loaded_out);
 }
 
 bool sj_load_wants_ptx(const sj_cuda_api *api, const sj_arch *arch)

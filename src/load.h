@@ -21,7 +21,7 @@ typedef struct sj_loaded_context {
 typedef struct sj_loaded {
   sj_cu_library library;
   sj_cu_kernel kernel; /* cuLaunchKernel takes it as a function, in any context (CUDA driver API, cuLaunchKernel) */
-  bool is_ptx;         /* compiled by the driver, for devices that are newer than any cubin */
+  bool is_ptx;         /* compiled by the driver, also for devices that are newer than any cubin */
   _Atomic int num_contexts; /* release, acquire: so many are set; they change no more */
   sj_loaded_context contexts[SJ_MAX_LOADED_CONTEXTS];
 } sj_loaded;
@@ -35,9 +35,10 @@ typedef struct sj_loaded {
 swa_jit_status sj_load_make(const sj_cuda_api *api, const sj_arch *arch, const sj_tile_plan *plan,
                             const char *kernel_name, const void *cubin, bool *image_refused_out, sj_loaded *loaded_out);
 
-/* The same with zero-terminated PTX of arch, for the devices that run it so. */
+/* The same with zero-terminated PTX of arch, for the devices that run it. */
 swa_jit_status sj_load_make_ptx(const sj_cuda_api *api, const sj_arch *arch, const sj_tile_plan *plan,
-                                const char *kernel_name, const char *ptx, sj_loaded *loaded_out);
+                                const char *kernel_name, const char *ptx, bool *image_refused_out,
+                                sj_loaded *loaded_out);
 
 /* Whether a device here that no cubin is for would run the PTX of arch. */
 bool sj_load_wants_ptx(const sj_cuda_api *api, const sj_arch *arch);

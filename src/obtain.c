@@ -16,6 +16,12 @@
 
 enum { REASON_SIZE = 512 };
 
+/* The image is PTX: the kernel's key is that of its PTX, and its cubin is zero-terminated text. */
+static bool uses_ptx(const swa_jit_lib *lib)
+{
+  return sj_lib_has_flag(lib, SWA_JIT_FLAG_USE_PTX);
+}
+
 /* ---- Store ------------------------------------------------------------------------------------------------- */
 
 static void set_cubin(struct swa_jit_kernel *kernel, uint32_t origin, const sj_cubin_view *view)
@@ -131,7 +137,8 @@ static swa_jit_status open_compiler(swa_jit_lib *lib, const struct swa_jit_kerne
 {
   char remedy[SJ_WARM_COMMAND_SIZE] = "Allow compiling";
   if (kernel->miss_reason != NULL) {
-    sj_warm_command_make(&kernel->config, lib->store.dir_fd >= 0 ? lib->store.path : NULL, remedy, sizeof remedy);
+    sj_warm_command_make(&kernel->config, uses_ptx(lib), lib->store.dir_fd >= 0 ? lib->store.path : NULL, remedy,
+                         sizeof remedy);
   }
   swa_jit_status status = check_allowed(lib, kernel, remedy);
   if (status == SWA_JIT_OK) {
@@ -146,10 +153,12 @@ static swa_jit_status open_compiler(swa_jit_lib *lib, const struct swa_jit_kerne
 
 static void log_compile(const swa_jit_lib *lib, const struct swa_jit_kernel *kernel, const sj_compiled *compiled)
 {
+  const char *image = uses_ptx(lib) ? compiled->ptx : NULL;
   sj_log_line(&lib->options.log, SWA_JIT_LOG_INFO,
               "compiled %s with NVRTC %u.%u in %llu ms: %zu bytes, %u registers, %u bytes of spills",
               kernel->key.file_name, compiled->nvrtc_version / 1000, compiled->nvrtc_version % 1000 / 10,
-              (unsigned long long)(compiled->compile_ns / 1000000), compiled->cubin_bytes, compiled->num_registers,
+              (unsigned long long)(compiled->compile_ns / 1000000),
+              image != NULL ? strlen(image) : compiled->cubin_bytes, compiled->num_registers,
               compiled->spill_store_bytes);
 }
 
@@ -194,7 +203,7 @@ static void publish_ptx(swa_jit_lib *lib, const struct swa_jit_kernel *kernel, c
 {
   sj_key key;
   sj_cubin_view view = *cubin;
-  if (ptx == NULL || !sj_lib_has_flag(lib, SWA_JIT_FLAG_KEEP_PTX) || lib->store.dir_fd < 0
+  if (ptx == NULL || !sj_lib_has_flag(lib, SWA_JIT_FLAG_KEEP_PTX) || uses_ptx(lib) || lib->store.dir_fd < 0
       || sj_key_make_ptx(&kernel->key, &key) != SWA_JIT_OK) {
     return;
   }
@@ -208,8 +217,20 @@ static void publish_ptx(swa_jit_lib *lib, const struct swa_jit_kernel *kernel, c
   sj_key_finish(&key);
 }
 
+/* Takes the PTX for the cubin, which nobody needs. */
+static void take_ptx_for_cubin(sj_compiled *compiled)
+{
+  free(compiled->cubin);
+  compiled->cubin = compiled->ptx;
+  compiled->cubin_bytes = strlen(compiled->ptx);
+  compiled->ptx = NULL;
+}
+
 static void take_compiled(swa_jit_lib *lib, struct swa_jit_kernel *kernel, const sj_key *key, sj_compiled *compiled)
 {
+  if (uses_ptx(lib)) {
+    take_ptx_for_cubin(compiled);
+  }
   sj_cubin_view view = {
       .cubin = compiled->cubin,
       .cubin_bytes = compiled->cubin_bytes,
@@ -239,8 +260,10 @@ static swa_jit_status compile_cubin(swa_jit_lib *lib, struct swa_jit_kernel *ker
 {
   sj_compiled compiled;
   const bool wants_ptx = lib->options.dump_dir != NULL || sj_lib_has_flag(lib, SWA_JIT_FLAG_KEEP_PTX);
-  swa_jit_status status =
-      compile(lib, kernel, nvrtc, wants_ptx ? SJ_COMPILE_PTX_WISHED : SJ_COMPILE_PTX_NONE, &compiled);
+  const sj_compile_ptx ptx = uses_ptx(lib) ? SJ_COMPILE_PTX_NEEDED
+                             : wants_ptx   ? SJ_COMPILE_PTX_WISHED
+                                           : SJ_COMPILE_PTX_NONE;
+  swa_jit_status status = compile(lib, kernel, nvrtc, ptx, &compiled);
   if (status == SWA_JIT_OK) {
     take_compiled(lib, kernel, key, &compiled);
     sj_store_forget_failure(&lib->store, &kernel->key);
@@ -396,10 +419,8 @@ static swa_jit_status find_ptx(swa_jit_lib *lib, struct swa_jit_kernel *kernel)
     status = sj_store_find(&lib->store, &key, 0, &found, &entry, reason, sizeof reason);
   }
   if (found) {
-    sj_text text = {0};
-    sj_text_add_bytes(&text, entry.view.cubin, entry.view.cubin_bytes);
-    kernel->ptx = sj_text_take(&text);
-    status = kernel->ptx != NULL ? SWA_JIT_OK : sj_fail_memory();
+    kernel->ptx = entry.text;
+    entry.text = NULL;
     sj_entry_finish(&entry);
   }
   sj_key_finish(&key);
@@ -430,8 +451,22 @@ static swa_jit_status compile_ptx(swa_jit_lib *lib, struct swa_jit_kernel *kerne
   return status;
 }
 
+/* The kernel's image is what is wanted. */
+static swa_jit_status copy_image(swa_jit_lib *lib, struct swa_jit_kernel *kernel)
+{
+  swa_jit_status status = sj_obtain_cubin(lib, kernel, sj_os_now_ns());
+  if (status != SWA_JIT_OK) {
+    return status;
+  }
+  kernel->ptx = sj_text_copy(kernel->cubin);
+  return kernel->ptx != NULL ? SWA_JIT_OK : sj_fail_memory();
+}
+
 swa_jit_status sj_obtain_ptx(swa_jit_lib *lib, struct swa_jit_kernel *kernel, bool may_compile)
 {
+  if (uses_ptx(lib) && kernel->ptx == NULL) {
+    return copy_image(lib, kernel);
+  }
   swa_jit_status status = kernel->ptx == NULL ? find_ptx(lib, kernel) : SWA_JIT_OK;
   if (status != SWA_JIT_OK || kernel->ptx != NULL) {
     return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is loaded of a described entry of the kernel table: its cubin or PTX, from the store or compiled and published.
+/* What is loaded of a described entry of the kernel table: its image, from the store or compiled and published.
  * All under the entry's mutex, so that there is one flight per key in this process; one per key across processes is
  * store_lock.h's. */
 #ifndef SJ_OBTAIN_H

@@ -12,8 +12,8 @@
 
 enum {
   KNOWN_FLAGS = SWA_JIT_FLAG_NO_COMPILE | SWA_JIT_FLAG_READ_ONLY | SWA_JIT_FLAG_SAME_COMPILER | SWA_JIT_FLAG_NO_STORE
-                | SWA_JIT_FLAG_FOREIGN_OWNER | SWA_JIT_FLAG_GROUP_SHARED | SWA_JIT_FLAG_ALL_READ
-                | SWA_JIT_FLAG_KEEP_PTX,
+                | SWA_JIT_FLAG_FOREIGN_OWNER | SWA_JIT_FLAG_GROUP_SHARED | SWA_JIT_FLAG_ALL_READ | SWA_JIT_FLAG_KEEP_PTX
+                | SWA_JIT_FLAG_USE_PTX,
   DEFAULT_LOCK_WAIT_MS = 60000,
   FIRST_SIZE = offsetof(swa_jit_options, record_path) + sizeof(char *)
 };
@@ -52,6 +52,7 @@ static uint32_t read_switches(const sj_log *log)
       {"SWA_JIT_FOREIGN_OWNER", SWA_JIT_FLAG_FOREIGN_OWNER, false},
       {"SWA_JIT_GROUP_SHARED", SWA_JIT_FLAG_GROUP_SHARED, false},
       {"SWA_JIT_KEEP_PTX", SWA_JIT_FLAG_KEEP_PTX, true},
+      {"SWA_JIT_USE_PTX", SWA_JIT_FLAG_USE_PTX, false},
   };
   uint32_t flags = 0;
   for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) {

@@ -51,6 +51,7 @@ bool sj_store_is_there(const sj_store *store);
 typedef struct sj_entry {
   void *bytes; /* malloc'd whole file */
   size_t count;
+  char *text; /* malloc'd, of PTX: view.cubin with a zero behind it, which view.cubin then points to; else NULL */
   sj_cubin_view view;
 } sj_entry;
 

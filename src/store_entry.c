@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "store_parts.h"
+#include "text.h"
 
 sj_verdict sj_store_judge(sj_reading *reading_out, sj_verdict verdict, const char *reason)
 {
@@ -76,7 +77,7 @@ static sj_verdict check_entry(const sj_key *key, uint32_t nvrtc_version, sj_entr
   if (entry->view.key_bytes != key->text_length || memcmp(entry->view.key_text, key->text, key->text_length) != 0) {
     return sj_store_judge(reading_out, SJ_VERDICT_BAD, "it holds another key than its name says");
   }
-  const bool wants_ptx = strcmp(key->file_name + strlen(key->file_name) - strlen(".ptx"), ".ptx") == 0;
+  const bool wants_ptx = sj_key_is_ptx_name(key->file_name);
   if (entry->view.is_ptx != wants_ptx) {
     return sj_store_judge(reading_out, SJ_VERDICT_BAD, wants_ptx ? "it holds no PTX" : "it holds PTX and no cubin");
   }
@@ -87,6 +88,16 @@ static sj_verdict check_entry(const sj_key *key, uint32_t nvrtc_version, sj_entr
     return SJ_VERDICT_OTHER_COMPILER;
   }
   return SJ_VERDICT_USABLE;
+}
+
+/* PTX is given on as a string. */
+static sj_verdict end_text(sj_entry *entry)
+{
+  sj_text text = {0};
+  sj_text_add_bytes(&text, entry->view.cubin, entry->view.cubin_bytes);
+  entry->text = sj_text_take(&text);
+  entry->view.cubin = entry->text;
+  return entry->text != NULL ? SJ_VERDICT_USABLE : SJ_VERDICT_NO_MEMORY;
 }
 
 sj_verdict sj_store_read_entry(sj_store *store, const sj_key *key, uint32_t nvrtc_version, sj_entry *entry_out,
@@ -104,6 +115,9 @@ sj_verdict sj_store_read_entry(sj_store *store, const sj_key *key, uint32_t nvrt
   if (verdict == SJ_VERDICT_USABLE) {
     verdict = check_entry(key, nvrtc_version, &entry, reading_out);
   }
+  if (verdict == SJ_VERDICT_USABLE && entry.view.is_ptx) {
+    verdict = end_text(&entry);
+  }
   if (verdict != SJ_VERDICT_USABLE) {
     sj_entry_finish(&entry);
     return verdict;
@@ -115,5 +129,6 @@ sj_verdict sj_store_read_entry(sj_store *store, const sj_key *key, uint32_t nvrt
 void sj_entry_finish(sj_entry *entry)
 {
   free(entry->bytes);
+  free(entry->text);
   *entry = (sj_entry){0};
 }

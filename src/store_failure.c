@@ -13,7 +13,7 @@ enum { LIFETIME_S = 3600 };
 
 static void make_name(const sj_key *key, char name_out[SJ_FILE_NAME_SIZE])
 {
-  const int stem = (int)(strlen(key->file_name) - strlen(".cubin"));
+  const int stem = (int)(strrchr(key->file_name, '.') - key->file_name);
   snprintf(name_out, SJ_FILE_NAME_SIZE, "%.*s" SJ_FAILURE_ENDING, stem, key->file_name);
 }
 

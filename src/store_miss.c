@@ -78,7 +78,7 @@ static bool list_neighbours(sj_store *store, const char *wanted, neighbours *fou
   size_t kernel_length = strcspn(wanted, "-") + 1;
   struct dirent *file = NULL;
   for (unsigned i = 0; i < MAX_NAMES && (file = readdir(listing)) != NULL; i++) {
-    bool is_entry = strncmp(file->d_name, wanted, kernel_length) == 0 && ends_with(file->d_name, ".cubin")
+    bool is_entry = strncmp(file->d_name, wanted, kernel_length) == 0 && ends_with(file->d_name, strrchr(wanted, '.'))
                     && strlen(file->d_name) < SJ_FILE_NAME_SIZE && strcmp(file->d_name, wanted) != 0;
     if (is_entry) {
       found_inout->num_entries++;

@@ -46,10 +46,17 @@ bool sj_store_is_temporary(const char *name)
          && is_hex(name + strlen(SJ_TEMPORARY_PREFIX), SJ_TEMPORARY_DIGITS);
 }
 
+static bool is_before(const char *mark, const char *name, const char *ending)
+{
+  const size_t length = strlen(ending);
+  return (size_t)(mark - name) > length && memcmp(mark - length, ending, length) == 0;
+}
+
 static bool is_set_aside(const char *name)
 {
-  const char *mark = strstr(name, ".cubin" SJ_SET_ASIDE_MARK);
-  return mark != NULL && is_hex(mark + strlen(".cubin" SJ_SET_ASIDE_MARK), SJ_SET_ASIDE_DIGITS);
+  const char *mark = strstr(name, SJ_SET_ASIDE_MARK);
+  return mark != NULL && (is_before(mark, name, ".cubin") || is_before(mark, name, ".ptx"))
+         && is_hex(mark + strlen(SJ_SET_ASIDE_MARK), SJ_SET_ASIDE_DIGITS);
 }
 
 static bool ends_with(const char *name, const char *ending)
@@ -58,7 +65,7 @@ static bool ends_with(const char *name, const char *ending)
   return length > strlen(ending) && strcmp(name + length - strlen(ending), ending) == 0;
 }
 
-/* Whether a name would be an entry's if it ended as one: so is that of its PTX or of its failed compile. */
+/* Whether a name would be an entry's if it ended as one: so is that of its failed compile. */
 static bool is_like_entry(const char *name, const char *ending)
 {
   char entry_name[SJ_FILE_NAME_SIZE];
@@ -129,9 +136,7 @@ static bool look(sj_store *store, time_t now, trim_list *list_out)
   bool is_whole = true;
   for (struct dirent *file = readdir(listing); file != NULL && is_whole; file = readdir(listing)) {
     const long seconds = lifetime(file->d_name);
-    const bool is_counted =
-        store->limit_bytes != UINT64_MAX
-        && (seconds != 0 || sj_key_is_file_name(file->d_name) || is_like_entry(file->d_name, ".ptx"));
+    const bool is_counted = store->limit_bytes != UINT64_MAX && (seconds != 0 || sj_key_is_file_name(file->d_name));
     struct stat status;
     if ((seconds == 0 && !is_counted) || os->fstatat(store->dir_fd, file->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
       continue;
@@ -206,11 +211,9 @@ static int remove_unused(sj_store *store, const trim_file *file, time_t now)
 /* "<digest>.lock" of an entry's name; "" for what is no entry. */
 static void make_lock_name(const trim_file *file, char name_out[LOCK_NAME_SIZE])
 {
-  const size_t length = strlen(file->name);
-  const size_t tail = SJ_DIGEST_HEX_SIZE - 1 + strlen(".cubin");
   name_out[0] = '\0';
   if (sj_key_is_file_name(file->name)) {
-    snprintf(name_out, LOCK_NAME_SIZE, "%.*s.lock", SJ_DIGEST_HEX_SIZE - 1, file->name + length - tail);
+    snprintf(name_out, LOCK_NAME_SIZE, "%.*s.lock", SJ_DIGEST_HEX_SIZE - 1, sj_key_find_digest(file->name));
   }
 }
 

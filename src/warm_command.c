@@ -19,14 +19,15 @@ static void add_quoted(sj_text *text, const char *path)
 }
 
 /* The tool reads a configuration as the library writes it, so that no option can be missing. */
-void sj_warm_command_make(const swa_jit_config *config, const char *folder, char *text, size_t text_size)
+void sj_warm_command_make(const swa_jit_config *config, bool is_ptx, const char *folder, char *text, size_t text_size)
 {
   char line[LINE_SIZE];
   sj_text command = {0};
   if (sj_config_to_text(config, line, sizeof line) != SWA_JIT_OK) {
     line[0] = '\0'; /* cannot be: the configuration was checked */
   }
-  sj_text_add_format(&command, "Make it with: echo '%s' | swa-jit-warm --from - --cache-dir ", line);
+  sj_text_add_format(&command, "Make it with: echo '%s' | %sswa-jit-warm --from - --cache-dir ", line,
+                     is_ptx ? "SWA_JIT_USE_PTX=1 " : "");
   if (folder != NULL) {
     add_quoted(&command, folder);
   } else {

@@ -3,14 +3,16 @@
 #ifndef SJ_WARM_COMMAND_H
 #define SJ_WARM_COMMAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "swa_jit/swa_jit.h"
 
 #define SJ_WARM_COMMAND_SIZE 3072 /* enough but for a folder of a kilobyte or two, whose end is then cut */
 
-/* "Make it with: echo 'arch=... head_dim=...' | swa-jit-warm --from - --cache-dir '...'", quoted for a POSIX shell.
- * folder NULL: there is none to write to, and the text says where one is named. text is cut at text_size. */
-void sj_warm_command_make(const swa_jit_config *config, const char *folder, char *text, size_t text_size);
+/* "Make it with: echo 'arch=... head_dim=...' | swa-jit-warm --from - --cache-dir '...'", quoted for a POSIX shell;
+ * is_ptx: with SWA_JIT_USE_PTX=1 before the tool. folder NULL: there is none to write to, and the text says where one
+ * is named. text is cut at text_size. */
+void sj_warm_command_make(const swa_jit_config *config, bool is_ptx, const char *folder, char *text, size_t text_size);
 
 #endif

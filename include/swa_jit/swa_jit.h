@@ -104,10 +104,13 @@ enum {
   SWA_JIT_FLAG_GROUP_SHARED = 32u,  /* the folder's Unix group, which this process is in, may write to the store; what
                                        is made has modes 2770 and 0664. SWA_JIT_GROUP_SHARED=1 */
   SWA_JIT_FLAG_ALL_READ = 64u,      /* folders that are made can be read by every user (0755): for a layer */
-  SWA_JIT_FLAG_KEEP_PTX =
-      128u /* keep the PTX of what is compiled beside its cubin; on a device that is newer than every
-                                  swa_jit_arch, NATIVE is sm_80 or sm_89 and the driver compiles the PTX. PTX of the
-                                  other architectures runs nowhere else. SWA_JIT_KEEP_PTX=1 */
+  SWA_JIT_FLAG_KEEP_PTX = 128u,     /* keep the PTX of what is compiled beside its cubin; on a device that is newer than
+                                       every swa_jit_arch, NATIVE is sm_80 or sm_89 and the driver compiles the PTX. PTX
+                                       of the other architectures runs nowhere else. SWA_JIT_KEEP_PTX=1 */
+  SWA_JIT_FLAG_USE_PTX = 256u       /* the image that is compiled, stored, loaded and given by swa_jit_cubin_get is PTX
+                                       and no cubin: the driver compiles it when it is loaded. It runs where the cubin
+                                       would, and that of sm_80 and sm_89 on newer devices too. For a driver that takes
+                                       nothing else, as the emulator's. SWA_JIT_USE_PTX=1 */
 };
 
 typedef struct swa_jit_options {
@@ -319,7 +322,8 @@ typedef struct swa_jit_kernel_info {
 SWA_JIT_API swa_jit_status swa_jit_kernel_get(swa_jit_lib *lib, const swa_jit_config *config,
                                               const swa_jit_kernel **kernel_out);
 
-/* The same without a GPU or driver: the cubin's bytes. NATIVE needs a driver. info_out: NULL or initialised.
+/* The same without a GPU or driver: the cubin's bytes; with SWA_JIT_FLAG_USE_PTX the PTX's, behind which is a zero that
+ * is not counted. NATIVE needs a driver. info_out: NULL or initialised.
  * Returns: as swa_jit_kernel_get, less what loading adds. Ownership: the library's. Thread-safety: any thread. */
 SWA_JIT_API swa_jit_status swa_jit_cubin_get(swa_jit_lib *lib, const swa_jit_config *config, const void **cubin_out,
                                              size_t *cubin_bytes_out, swa_jit_kernel_info *info_out);

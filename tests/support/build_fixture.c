@@ -24,7 +24,8 @@ void build_fixture_clear_environment(void)
                                       "SWA_JIT_FOREIGN_OWNER",
                                       "SWA_JIT_GROUP_SHARED",
                                       "SWA_JIT_CACHE_LIMIT",
-                                      "SWA_JIT_KEEP_PTX"};
+                                      "SWA_JIT_KEEP_PTX",
+                                      "SWA_JIT_USE_PTX"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
     unsetenv(names[i]);
   }

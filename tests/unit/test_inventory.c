@@ -223,6 +223,39 @@ static void bytes_that_are_no_entry_are_not_added(void **state)
   build_fixture_close(&fixture);
 }
 
+/* An entry of its own, that can be listed, shipped and removed. */
+static void ptx_is_an_entry_like_another(void **state)
+{
+  build_fixture fixture;
+  const void *image = NULL;
+  size_t image_bytes = 0;
+  uint32_t done = 7;
+  build_fixture_open(&fixture, *state, SWA_JIT_FLAG_USE_PTX, NULL);
+  build_fixture_fake(&fixture, (fake_nvrtc_plan){0});
+  assert_int_equal(swa_jit_cubin_get(fixture.lib, &fixture.config, &image, &image_bytes, NULL), SWA_JIT_OK);
+  build_fixture_close(&fixture);
+  build_fixture_open(&fixture, *state, 0, NULL);
+  seen_entries seen = look(&fixture, SWA_JIT_EACH_VERIFY | SWA_JIT_EACH_CURRENT);
+  assert_int_equal(seen.count, 1);
+  seen_entry *each = &seen.entries[0];
+  const size_t count = (size_t)each->entry.file_bytes;
+  assert_int_equal(each->entry.state, SWA_JIT_ENTRY_USABLE);
+  assert_int_equal(each->entry.is_current, 1);
+  assert_int_equal(each->entry.cubin_bytes, strlen(FAKE_NVRTC_PTX));
+  assert_int_equal(swa_jit_store_remove(fixture.lib, each->name, &done), SWA_JIT_OK);
+  assert_int_equal(done, 1);
+  assert_int_equal(look(&fixture, 0).count, 0);
+  assert_int_equal(swa_jit_store_add(fixture.lib, each->name, each->bytes, count, &done), SWA_JIT_OK);
+  assert_int_equal(done, 1);
+  assert_int_equal(temp_dir_count(fixture.cache_dir, ".ptx"), 1);
+  char renamed[256]; /* what a cubin's name promises */
+  snprintf(renamed, sizeof renamed, "%.*s.cubin", (int)(strlen(each->name) - strlen(".ptx")), each->name);
+  assert_int_equal(swa_jit_entry_check(renamed, each->bytes, count), SWA_JIT_INVALID);
+  assert_non_null(strstr(swa_jit_message(), "PTX and no cubin"));
+  finish(&seen);
+  build_fixture_close(&fixture);
+}
+
 static void without_a_store_or_to_a_read_only_one_nothing_is_done(void **state)
 {
   build_fixture fixture;
@@ -275,6 +308,7 @@ int main(void)
       IN_TEMP_DIR(added_entry_is_a_hit_elsewhere),
       IN_TEMP_DIR(entries_of_layers_come_after_the_own_and_stay),
       IN_TEMP_DIR(bytes_that_are_no_entry_are_not_added),
+      IN_TEMP_DIR(ptx_is_an_entry_like_another),
       IN_TEMP_DIR(without_a_store_or_to_a_read_only_one_nothing_is_done),
       IN_TEMP_DIR(wrong_arguments_are_refused),
   };

@@ -196,6 +196,41 @@ static void file_name_longest_is_under_its_limit_and_plain(void **state)
   sj_key_finish(&key);
 }
 
+/* ---- beside a key ----------------------------------------------------------------------------------------- */
+
+static void assert_beside(const sj_key *key, const sj_key *beside, const char *line, const char *ending)
+{
+  const size_t words = (size_t)(sj_key_find_digest(key->file_name) - key->file_name);
+  char hex[SJ_DIGEST_HEX_SIZE];
+  assert_int_equal(beside->text_length, key->text_length + strlen(line));
+  assert_memory_equal(beside->text, key->text, key->text_length);
+  assert_string_equal(beside->text + key->text_length, line);
+  sj_digest_hex(beside->digest, hex);
+  assert_memory_equal(beside->file_name, key->file_name, words);
+  assert_memory_equal(beside->file_name + words, hex, strlen(hex));
+  assert_string_equal(beside->file_name + words + strlen(hex), ending);
+  assert_true(sj_key_is_file_name(beside->file_name));
+  assert_true(sj_key_fits_file_name(beside->text, beside->text_length, beside->file_name));
+  assert_int_equal(sj_key_is_ptx_name(beside->file_name), strcmp(ending, ".ptx") == 0);
+}
+
+static void keys_beside_a_key_have_a_line_more_and_the_name_of_what_they_are(void **state)
+{
+  (void)state;
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  sj_key key = make(&config), ptx, drivers, drivers_ptx;
+  assert_int_equal(sj_key_make_ptx(&key, &ptx), SWA_JIT_OK);
+  assert_int_equal(sj_key_make_for_driver(&key, 12080, &drivers), SWA_JIT_OK);
+  assert_int_equal(sj_key_make_for_driver(&ptx, 12080, &drivers_ptx), SWA_JIT_OK);
+  assert_beside(&key, &ptx, "product:3=ptx\n", ".ptx");
+  assert_beside(&key, &drivers, "driver:5=12080\n", ".cubin");
+  assert_beside(&ptx, &drivers_ptx, "driver:5=12080\n", ".ptx");
+  sj_key_finish(&drivers_ptx);
+  sj_key_finish(&drivers);
+  sj_key_finish(&ptx);
+  sj_key_finish(&key);
+}
+
 /* ---- comparing -------------------------------------------------------------------------------------------- */
 
 static unsigned compare(const char *wanted, const char *other, char reason[256])
@@ -357,7 +392,8 @@ static void file_names_are_told_from_others(void **state)
 {
   (void)state;
   static const char *const good[] = {"swa_decode-sm_90a-00112233445566778899aabbccddeeff.cubin",
-                                     "swa_later.kind-00112233445566778899aabbccddeeff.cubin"};
+                                     "swa_later.kind-00112233445566778899aabbccddeeff.cubin",
+                                     "swa_decode-sm_90a-00112233445566778899aabbccddeeff.ptx"};
   static const char *const wrong[] = {
       "",
       ".",
@@ -370,6 +406,10 @@ static void file_names_are_told_from_others(void **state)
       "swb_decode-00112233445566778899aabbccddeeff.cubin",
       "swa_decode-00112233445566778899aabbccddeeff.cubin.bad-00112233",
       "swa_decode \n-00112233445566778899aabbccddeeff.cubin",
+      "swa_decode-00112233445566778899aabbccddeeff.cubin.ptx",
+      "swa_decode-00112233445566778899aabbccddeeff.ptx2",
+      "swa_decode-00112233445566778899aabbccddeeff",
+      "swa_decode-00112233445566778899aabbccddeeff.failed",
   };
   for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
     assert_true(sj_key_is_file_name(good[i]));
@@ -418,6 +458,7 @@ int main(void)
       cmocka_unit_test(file_name_shows_what_is_not_default),
       cmocka_unit_test(file_name_of_the_merge_shows_the_architecture_alone),
       cmocka_unit_test(file_name_longest_is_under_its_limit_and_plain),
+      cmocka_unit_test(keys_beside_a_key_have_a_line_more_and_the_name_of_what_they_are),
       cmocka_unit_test(difference_of_the_same_key_is_none),
       cmocka_unit_test(difference_names_fields_from_there_to_wanted),
       cmocka_unit_test(difference_of_lines_on_one_side_says_none),

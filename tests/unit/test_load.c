@@ -346,7 +346,7 @@ static void load_of_no_image_says_that_the_cubin_was_refused(void **state)
                    SWA_JIT_CUDA_ERROR);
   assert_true(refused);
   assert_message_has("CUDA_ERROR_INVALID_IMAGE");
-  assert_message_has("the driver for CUDA 13.0 refused the cubin");
+  assert_message_has("the driver for CUDA 13.0 refused the image");
 }
 
 static void load_asks_for_the_kernel_by_its_name(void **state)

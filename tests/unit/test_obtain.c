@@ -152,6 +152,127 @@ static void newer_device_without_the_option_is_told_of_it(void **state)
   build_fixture_close(&fixture);
 }
 
+/* ---- PTX in place of a cubin ---------------------------------------------------------------------------------- */
+
+static void assert_is_ptx(const struct swa_jit_kernel *kernel)
+{
+  assert_string_equal(kernel->cubin, FAKE_NVRTC_PTX); /* with a zero behind it, as the driver wants it */
+  assert_int_equal(kernel->cubin_bytes, strlen(FAKE_NVRTC_PTX));
+  assert_int_equal(kernel->info.cubin_bytes, strlen(FAKE_NVRTC_PTX));
+  assert_int_equal(kernel->info.num_registers, FAKE_NVRTC_REGISTERS);
+  assert_non_null(strstr(kernel->info.file_name, ".ptx"));
+  assert_non_null(strstr(kernel->info.key_text, "product:3=ptx\n"));
+}
+
+static void ptx_used_is_compiled_stored_and_loaded_and_no_cubin_is(void **state)
+{
+  build_fixture fixture;
+  struct swa_jit_kernel *kernel = NULL;
+  open_faked(&fixture, *state, SWA_JIT_FLAG_USE_PTX, (fake_nvrtc_plan){0});
+  assert_int_equal(sj_build_kernel(fixture.lib, &fixture.config, &kernel), SWA_JIT_OK);
+  assert_is_ptx(kernel);
+  assert_true(kernel->loaded.is_ptx);
+  assert_int_equal(kernel->info.origin, SWA_JIT_ORIGIN_COMPILED);
+  assert_int_equal(sj_build_ptx(fixture.lib, &fixture.config, &kernel), SWA_JIT_OK);
+  assert_string_equal(kernel->ptx, FAKE_NVRTC_PTX);
+  assert_int_equal(fixture.lib->stats.compiles, 1);
+  assert_int_equal(temp_dir_count(fixture.cache_dir, ".ptx"), 1);
+  assert_int_equal(temp_dir_count(fixture.cache_dir, ".cubin"), 0);
+  build_fixture_close(&fixture);
+  /* Another process, without a compiler. */
+  build_fixture_open(&fixture, *state, SWA_JIT_FLAG_USE_PTX | SWA_JIT_FLAG_NO_COMPILE, NULL);
+  assert_int_equal(sj_build_kernel(fixture.lib, &fixture.config, &kernel), SWA_JIT_OK);
+  assert_is_ptx(kernel);
+  assert_int_equal(kernel->info.origin, SWA_JIT_ORIGIN_STORE);
+  assert_int_equal(sj_build_ptx(fixture.lib, &fixture.config, &kernel), SWA_JIT_OK);
+  assert_string_equal(kernel->ptx, FAKE_NVRTC_PTX);
+  build_fixture_close(&fixture);
+  /* One that wants a cubin has to make it. */
+  build_fixture_open(&fixture, *state, SWA_JIT_FLAG_NO_COMPILE, NULL);
+  assert_int_equal(sj_build_kernel(fixture.lib, &fixture.config, &kernel), SWA_JIT_NO_COMPILER);
+  build_fixture_close(&fixture);
+}
+
+static void ptx_used_is_that_kept_beside_a_cubin(void **state)
+{
+  build_fixture fixture;
+  struct swa_jit_kernel *kernel = NULL;
+  bool held = false;
+  open_faked(&fixture, *state, SWA_JIT_FLAG_KEEP_PTX, (fake_nvrtc_plan){0});
+  assert_int_equal(sj_build_cubin(fixture.lib, &fixture.config, &kernel), SWA_JIT_OK);
+  build_fixture_close(&fixture);
+  build_fixture_open(&fixture, *state, SWA_JIT_FLAG_USE_PTX | SWA_JIT_FLAG_NO_COMPILE, NULL);
+  assert_int_equal(sj_build_is_stored(fixture.lib, &fixture.config, &kernel, &held), SWA_JIT_OK);
+  assert_true(held);
+  assert_int_equal(sj_build_cubin(fixture.lib, &fixture.config, &kernel), SWA_JIT_OK);
+  assert_is_ptx(kernel);
+  build_fixture_close(&fixture);
+}
+
+static void ptx_used_and_missing_is_told_with_the_command_that_makes_it(void **state)
+{
+  build_fixture fixture;
+  struct swa_jit_kernel *kernel = NULL;
+  build_fixture_warm(*state); /* a cubin is no PTX */
+  build_fixture_open(&fixture, *state, SWA_JIT_FLAG_USE_PTX | SWA_JIT_FLAG_NO_COMPILE, NULL);
+  assert_int_equal(sj_build_cubin(fixture.lib, &fixture.config, &kernel), SWA_JIT_NO_COMPILER);
+  assert_non_null(strstr(sj_message(), "SWA_JIT_USE_PTX=1 swa-jit-warm"));
+  assert_non_null(strstr(sj_message(), ".ptx"));
+  build_fixture_close(&fixture);
+}
+
+static void ptx_used_runs_on_newer_devices_and_on_its_own_only(void **state)
+{
+  build_fixture fixture;
+  struct swa_jit_kernel *kernel = NULL;
+  open_faked(&fixture, *state, SWA_JIT_FLAG_USE_PTX, (fake_nvrtc_plan){0});
+  assert_int_equal(get_on_newer_device(&fixture, &kernel), SWA_JIT_OK);
+  assert_int_equal(kernel->arch->id, SWA_JIT_ARCH_SM_80);
+  fixture.config.arch = SWA_JIT_ARCH_SM_90A;
+  assert_int_equal(sj_build_kernel(fixture.lib, &fixture.config, &kernel), SWA_JIT_NO_DEVICE);
+  build_fixture_close(&fixture);
+}
+
+/* Of an NVRTC that is newer than the driver. */
+static void ptx_used_that_the_driver_refuses_is_replaced_by_one_for_it(void **state)
+{
+  static const int refusals[] = {218 /* invalid PTX */, 222 /* unsupported PTX version */};
+  for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
+    build_fixture fixture;
+    struct swa_jit_kernel *kernel = NULL;
+    open_faked(&fixture, *state, SWA_JIT_FLAG_USE_PTX, (fake_nvrtc_plan){0});
+    build_fixture_empty_store(&fixture);
+    assert_int_equal(sj_build_cubin(fixture.lib, &fixture.config, &kernel), SWA_JIT_OK);
+    build_fixture_close(&fixture);
+    open_faked(&fixture, *state, SWA_JIT_FLAG_USE_PTX, (fake_nvrtc_plan){0});
+    cuda->fail_function("cuLibraryLoadData", 1, refusals[i]);
+    assert_int_equal(sj_build_kernel(fixture.lib, &fixture.config, &kernel), SWA_JIT_OK);
+    assert_int_equal(kernel->info.origin, SWA_JIT_ORIGIN_COMPILED);
+    assert_int_equal(temp_dir_count(fixture.cache_dir, ".ptx"), 2);
+    build_fixture_close(&fixture);
+    build_fixture_open(&fixture, *state, SWA_JIT_FLAG_USE_PTX, NULL);
+    cuda->fail_function("cuLibraryLoadData", 1, refusals[i]);
+    assert_int_equal(sj_build_kernel(fixture.lib, &fixture.config, &kernel), SWA_JIT_OK);
+    assert_int_equal(kernel->info.origin, SWA_JIT_ORIGIN_STORE);
+    assert_is_ptx(kernel);
+    build_fixture_close(&fixture);
+  }
+}
+
+/* As a compile of a cubin that NVRTC cannot give. */
+static void ptx_used_and_not_given_by_the_compiler_is_an_error(void **state)
+{
+  build_fixture fixture;
+  struct swa_jit_kernel *kernel = NULL;
+  open_faked(&fixture, *state, SWA_JIT_FLAG_USE_PTX,
+             (fake_nvrtc_plan){.call = FAKE_NVRTC_GET_PTX, .nth = 1, .result = 11});
+  assert_int_equal(sj_build_cubin(fixture.lib, &fixture.config, &kernel), SWA_JIT_NO_COMPILER);
+  assert_null(kernel);
+  assert_int_equal(sj_build_cubin(fixture.lib, &fixture.config, &kernel), SWA_JIT_OK);
+  assert_is_ptx(kernel);
+  build_fixture_close(&fixture);
+}
+
 /* ---- A driver that refuses a cubin ------------------------------------------------------------------------------ */
 
 static void refused_cubin_stays_and_one_for_the_driver_is_kept_beside_it(void **state)
@@ -195,6 +316,12 @@ int main(void)
       TEST(ptx_is_kept_beside_the_cubin_when_asked_for),
       TEST(newer_device_runs_the_ptx_of_an_older_architecture),
       TEST(newer_device_without_the_option_is_told_of_it),
+      TEST(ptx_used_is_compiled_stored_and_loaded_and_no_cubin_is),
+      TEST(ptx_used_is_that_kept_beside_a_cubin),
+      TEST(ptx_used_and_missing_is_told_with_the_command_that_makes_it),
+      TEST(ptx_used_runs_on_newer_devices_and_on_its_own_only),
+      TEST(ptx_used_that_the_driver_refuses_is_replaced_by_one_for_it),
+      TEST(ptx_used_and_not_given_by_the_compiler_is_an_error),
       TEST(refused_cubin_stays_and_one_for_the_driver_is_kept_beside_it),
   };
   return SJ_TEST_RUN(tests);

@@ -14,6 +14,7 @@ static const char *const variables[] = {
     "SWA_JIT_RECORD",       "VIRTUAL_ENV",         "SWA_JIT_NO_COMPILE",
     "SWA_JIT_READ_ONLY",    "SWA_JIT_CACHE_PATH",  "SWA_JIT_FOREIGN_OWNER",
     "SWA_JIT_GROUP_SHARED", "SWA_JIT_CACHE_LIMIT", "SWA_JIT_KEEP_PTX",
+    "SWA_JIT_USE_PTX",
 };
 
 static capture_log capture;
@@ -91,6 +92,7 @@ static void options_fields_win_over_the_environment(void **state)
   setenv("SWA_JIT_FOREIGN_OWNER", "0", 1);
   setenv("SWA_JIT_GROUP_SHARED", "0", 1);
   setenv("SWA_JIT_KEEP_PTX", "0", 1);
+  setenv("SWA_JIT_USE_PTX", "0", 1);
   setenv("SWA_JIT_CACHE_LIMIT", "1G", 1);
   swa_jit_options given = given_with_log();
   given.flags = SWA_JIT_FLAG_SAME_COMPILER;
@@ -233,6 +235,7 @@ static void switches_set_their_flag_when_on(void **state)
   } switches[] = {{"SWA_JIT_NO_COMPILE", SWA_JIT_FLAG_NO_COMPILE, false},
                   {"SWA_JIT_READ_ONLY", SWA_JIT_FLAG_READ_ONLY, false},
                   {"SWA_JIT_KEEP_PTX", SWA_JIT_FLAG_KEEP_PTX, false},
+                  {"SWA_JIT_USE_PTX", SWA_JIT_FLAG_USE_PTX, true},
                   {"SWA_JIT_FOREIGN_OWNER", SWA_JIT_FLAG_FOREIGN_OWNER, true},
                   {"SWA_JIT_GROUP_SHARED", SWA_JIT_FLAG_GROUP_SHARED, true}};
   setenv("HOME", "/h", 1);
@@ -283,8 +286,8 @@ static void options_wrong_are_invalid_and_output_untouched(void **state)
   rows[7].record_path = "";
   rows[8].size = 8;
   static const char *const messages[] = {
-      "swa_jit_options.flags is 0x10000: this library knows the bits 0xff; clear the others",
-      "swa_jit_options.flags is 0x80000001: this library knows the bits 0xff; clear the others",
+      "swa_jit_options.flags is 0x10000: this library knows the bits 0x1ff; clear the others",
+      "swa_jit_options.flags is 0x80000001: this library knows the bits 0x1ff; clear the others",
       "swa_jit_options.log_level is 5: use 0 (the default) to 4",
       "swa_jit_options.cache_dir is \"\": give a path, or NULL for the default",
       "swa_jit_options.nvrtc_path is \"\": give a path, or NULL for the default",

@@ -100,7 +100,7 @@ const char *warm_entry_digest(const swa_jit_entry *entry)
   enum { NUM_DIGITS = 32 };
   const char *dash = strrchr(entry->name, '-');
   if (entry->state == SWA_JIT_ENTRY_SET_ASIDE || dash == NULL || strspn(dash + 1, "0123456789abcdef") != NUM_DIGITS
-      || strcmp(dash + 1 + NUM_DIGITS, ".cubin") != 0) {
+      || (strcmp(dash + 1 + NUM_DIGITS, ".cubin") != 0 && strcmp(dash + 1 + NUM_DIGITS, ".ptx") != 0)) {
     return "";
   }
   return dash + 1;
