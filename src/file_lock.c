@@ -118,7 +118,7 @@ int sj_file_lock_try(const sj_os *os, int *fd_inout, int operation, unsigned bou
     if (attempt != NULL) {
       destroy(attempt);
     }
-    return EAGAIN;
+    return ENOMEM;
   }
   if (!wait_for_answer(attempt, bound_ms)) {
     pin_code();

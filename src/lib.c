@@ -1,11 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lib.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+
+#include "text.h"
 
 bool sj_lib_has_flag(const swa_jit_lib *lib, uint32_t flag)
 {
   return (lib->options.flags & flag) != 0;
+}
+
+/* A HOME that does not exist is one that a system gives to users who shall have none: it is not made, even by who
+ * could. */
+static swa_jit_status open_own_store(const swa_jit_lib *lib, sj_stats *stats, sj_store *store_out)
+{
+  const sj_options *options = &lib->options;
+  char shown[SJ_PATH_SIZE];
+  struct stat status;
+  if (options->home != NULL && lib->os->fstatat(AT_FDCWD, options->home, &status, 0) != 0 && errno == ENOENT) {
+    return sj_fail(SWA_JIT_STORE_ERROR,
+                   "HOME is %s, which does not exist: name a folder for the cubin store with SWA_JIT_CACHE_DIR or "
+                   "swa_jit_options.cache_dir",
+                   sj_text_show_path(options->home, shown));
+  }
+  return sj_store_open(options->cache_dir, options->flags, lib->os, &options->log, stats, store_out);
 }
 
 /* The folder that is written. */
@@ -15,8 +35,7 @@ static swa_jit_status open_cache_dir(swa_jit_lib *lib)
   if (options->cache_dir == NULL || sj_lib_has_flag(lib, SWA_JIT_FLAG_NO_STORE)) {
     return SWA_JIT_OK;
   }
-  swa_jit_status status =
-      sj_store_open(options->cache_dir, options->flags, lib->os, &options->log, &lib->stats, &lib->store);
+  swa_jit_status status = open_own_store(lib, &lib->stats, &lib->store);
   if (status != SWA_JIT_STORE_ERROR || options->cache_dir_from_call) {
     lib->store.limit_bytes = options->cache_limit_bytes;
     return status;
@@ -52,16 +71,16 @@ swa_jit_status sj_lib_check_store(swa_jit_lib *lib)
   }
   /* It was a warning when the library was opened; tried once more, for the reason. */
   sj_store store;
-  swa_jit_status status =
-      sj_store_open(options->cache_dir, options->flags, lib->os, &options->log, &lib->stats, &store);
+  swa_jit_status status = open_own_store(lib, &lib->stats, &store);
   if (status != SWA_JIT_OK) {
     return status;
   }
   sj_store_close(&store);
+  char shown[SJ_PATH_SIZE];
   return sj_fail(SWA_JIT_STORE_ERROR,
                  "the cubin store %s could not be opened earlier and can be now: open the library "
                  "anew",
-                 options->cache_dir);
+                 sj_text_show_path(options->cache_dir, shown));
 }
 
 static swa_jit_status open_parts(swa_jit_lib *lib, const swa_jit_options *given)

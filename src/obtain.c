@@ -137,8 +137,8 @@ static swa_jit_status open_compiler(swa_jit_lib *lib, const struct swa_jit_kerne
 {
   char remedy[SJ_WARM_COMMAND_SIZE] = "Allow compiling";
   if (kernel->miss_reason != NULL) {
-    sj_warm_command_make(&kernel->config, uses_ptx(lib), lib->store.dir_fd >= 0 ? lib->store.path : NULL, remedy,
-                         sizeof remedy);
+    sj_warm_command_make(&kernel->config, uses_ptx(lib), lib->store.dir_fd >= 0 ? lib->store.absolute_path : NULL,
+                         remedy, sizeof remedy);
   }
   swa_jit_status status = check_allowed(lib, kernel, remedy);
   if (status == SWA_JIT_OK) {

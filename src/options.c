@@ -84,7 +84,7 @@ static swa_jit_status choose_below(const char *folder, const char *rest, char **
     return SWA_JIT_OK;
   }
   sj_text text = {0};
-  sj_text_add(&text, folder);
+  sj_text_add(&text, strcmp(folder, "/") == 0 ? "" : folder);
   sj_text_add(&text, rest);
   *chosen_out = sj_text_take(&text);
   return *chosen_out == NULL ? sj_fail_memory() : SWA_JIT_OK;
@@ -137,7 +137,11 @@ static swa_jit_status choose_cache_dir(const swa_jit_options *given, sj_options 
     status = choose_below(read_variable("XDG_CACHE_HOME"), "/swa-jit", &options->cache_dir);
   }
   if (status == SWA_JIT_OK && options->cache_dir == NULL) {
-    status = choose_below(read_variable("HOME"), "/.cache/swa-jit", &options->cache_dir);
+    const char *home = read_variable("HOME");
+    status = choose_below(home, "/.cache/swa-jit", &options->cache_dir);
+    if (status == SWA_JIT_OK && options->cache_dir != NULL) {
+      status = copy(home, &options->home);
+    }
   }
   if (status == SWA_JIT_OK && options->cache_dir == NULL) {
     sj_log_line(
@@ -231,6 +235,7 @@ swa_jit_status sj_options_make(const swa_jit_options *given, sj_options *options
 void sj_options_finish(sj_options *options)
 {
   free(options->cache_dir);
+  free(options->home);
   free(options->cache_path);
   free(options->nvrtc_path);
   free(options->cuda_path);

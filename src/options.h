@@ -13,6 +13,7 @@ typedef struct sj_options { /* immutable after open; every string malloc'd or NU
   uint32_t lock_wait_ms;
   char *cache_dir;            /* NULL: memory only (no HOME, or NO_STORE) */
   bool cache_dir_from_call;   /* options->cache_dir named it: trouble is an error, not a warning */
+  char *home;                 /* HOME, when cache_dir lies below it for want of another; else NULL */
   char *cache_path;           /* NULL: no read-only folders */
   bool cache_path_from_call;  /* as cache_dir_from_call */
   uint64_t cache_limit_bytes; /* UINT64_MAX: none */

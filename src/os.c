@@ -47,6 +47,7 @@ const sj_os *sj_os_system(void)
       .write = system_write,
       .fsync = fsync,
       .fchmod = fchmod,
+      .fchown = fchown,
       .futimens = futimens,
       .dup3 = dup3,
       .clock_gettime = clock_gettime,

@@ -18,6 +18,7 @@ typedef struct sj_os {
   ssize_t (*write)(int fd, const void *bytes, size_t count);
   int (*fsync)(int fd);
   int (*fchmod)(int fd, mode_t mode);
+  int (*fchown)(int fd, uid_t user, gid_t group);
   int (*futimens)(int fd, const struct timespec times[2]);
   int (*dup3)(int fd, int new_fd, int flags);
   int (*clock_gettime)(clockid_t clock, struct timespec *time);

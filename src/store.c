@@ -23,15 +23,23 @@ swa_jit_status sj_store_open(const char *path, uint32_t flags, const sj_os *os, 
   if (status != SWA_JIT_OK) {
     return status;
   }
+  char shown[SJ_PATH_SIZE];
   store.path = sj_text_copy(path);
+  store.shown_path = sj_text_copy(sj_text_show_path(path, shown));
   store.absolute_path = sj_folder_absolute(path);
-  if (store.path == NULL || store.absolute_path == NULL) {
+  if (store.path == NULL || store.shown_path == NULL || store.absolute_path == NULL) {
     sj_store_close(&store);
     return sj_fail_memory();
   }
   sj_store_clear_dead_writers(&store);
   *store_out = store;
   return SWA_JIT_OK;
+}
+
+bool sj_store_folder_is_gone(const sj_store *store)
+{
+  struct stat status;
+  return store->os->fstat(store->dir_fd, &status) == 0 && status.st_nlink == 0;
 }
 
 /* dup3 puts the new folder under the old number in one step: other threads may be using it. */
@@ -51,7 +59,7 @@ bool sj_store_make_folder_again(sj_store *store)
   store->os->close(fd);
   errno = error;
   if (is_made) {
-    sj_log_line(store->log, SWA_JIT_LOG_INFO, "store: the folder %s was removed and is made again", store->path);
+    sj_log_line(store->log, SWA_JIT_LOG_INFO, "store: the folder %s was removed and is made again", store->shown_path);
   }
   return is_made;
 }
@@ -117,6 +125,7 @@ void sj_store_close(sj_store *store)
     store->os->close(store->dir_fd);
   }
   free(store->path);
+  free(store->shown_path);
   free(store->absolute_path);
   *store = (sj_store){.dir_fd = -1};
 }
@@ -174,12 +183,12 @@ void sj_store_set_aside_file(sj_store *store, const char *name, const sj_reading
   }
   if (trouble != NULL) {
     sj_log_line(store->log, sj_store_tell_once(store, name), "store: entry %s/%s is not used: %s; left in place: %s",
-                store->path, name, reading->reason, trouble);
+                store->shown_path, name, reading->reason, trouble);
     return;
   }
   sj_stats_add(store->stats->store_set_aside, 1);
-  sj_log_line(store->log, SWA_JIT_LOG_WARN, "store: entry %s/%s is not used: %s; set aside as %s", store->path, name,
-              reading->reason, new_name);
+  sj_log_line(store->log, SWA_JIT_LOG_WARN, "store: entry %s/%s is not used: %s; set aside as %s", store->shown_path,
+              name, reading->reason, new_name);
 }
 
 void sj_store_set_aside(sj_store *store, const sj_key *key, const char *reason)
@@ -200,7 +209,7 @@ static void note_trouble(sj_store *store, const sj_key *key, sj_verdict verdict,
     sj_store_set_aside_file(store, key->file_name, reading);
   } else if (verdict == SJ_VERDICT_UNREADABLE) {
     sj_log_line(store->log, sj_store_tell_once(store, key->file_name), "store: cannot read entry %s/%s: %s",
-                store->path, key->file_name, reading->reason);
+                store->shown_path, key->file_name, reading->reason);
   }
 }
 
@@ -212,7 +221,7 @@ static void note_layer_trouble(sj_store *layer, const sj_key *key, sj_verdict ve
   }
   uint32_t level = sj_store_tell_once(layer, key->file_name);
   sj_stats_add(layer->stats->layer_skips, level == SWA_JIT_LOG_WARN);
-  sj_log_line(layer->log, level, "store: entry %s/%s of a read-only folder is passed over: %s", layer->path,
+  sj_log_line(layer->log, level, "store: entry %s/%s of a read-only folder is passed over: %s", layer->shown_path,
               key->file_name, reading->reason);
 }
 
@@ -286,7 +295,7 @@ swa_jit_status sj_store_find(sj_store *store, const sj_key *key, uint32_t nvrtc_
   sj_stats_add(store->stats->store_hits, 1);
   sj_stats_add(store->stats->layer_hits, from != store);
   sj_stats_add(store->stats->store_bytes_read, entry_out->count);
-  sj_log_line(store->log, SWA_JIT_LOG_DEBUG, "store: found %s in %s, %zu bytes", key->file_name, from->path,
+  sj_log_line(store->log, SWA_JIT_LOG_DEBUG, "store: found %s in %s, %zu bytes", key->file_name, from->shown_path,
               entry_out->count);
   return SWA_JIT_OK;
 }

@@ -24,7 +24,8 @@ typedef struct sj_store {
   sj_stats *stats;
   int dir_fd; /* -1: no folder to write to */
   bool read_only;
-  char *path;          /* as it was named, for messages */
+  char *path;          /* as it was named */
+  char *shown_path;    /* the same for messages, in which a long one is shortened */
   char *absolute_path; /* where the folder is made again */
   sj_trust trust;
   uint64_t limit_bytes;    /* of all files together; UINT64_MAX: none */

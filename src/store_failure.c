@@ -97,7 +97,7 @@ swa_jit_status sj_store_find_failure(sj_store *store, const sj_key *key, uint32_
     status = sj_fail(SWA_JIT_COMPILE_FAILED,
                      "%.*s\n(remembered: this compile failed %lld s ago and is not tried again within the hour; the "
                      "compiler's log is in %s/%s, and without that file the compile is tried anew)",
-                     (int)view.message_bytes, view.message, (long long)age_s, store->path, name);
+                     (int)view.message_bytes, view.message, (long long)age_s, store->shown_path, name);
   }
   free(bytes);
   return status;

@@ -102,11 +102,12 @@ swa_jit_status sj_folder_open(const sj_os *os, const char *path, bool may_create
   if (path[0] == '\0') {
     return sj_fail(SWA_JIT_STORE_ERROR, "the cubin store's path is empty: name a folder");
   }
+  char shown[SJ_PATH_SIZE];
   int fd = open_steps(os, path, may_create, trust_inout);
   if (fd < 0) {
     int error = errno;
-    return sj_fail(SWA_JIT_STORE_ERROR, "cannot open the cubin store %s: %s; %s", path, strerror(error),
-                   open_remedy(error));
+    return sj_fail(SWA_JIT_STORE_ERROR, "cannot open the cubin store %s: %s; %s", sj_text_show_path(path, shown),
+                   strerror(error), open_remedy(error));
   }
   struct stat status;
   char reason[SJ_REASON_SIZE];
@@ -121,7 +122,7 @@ swa_jit_status sj_folder_open(const sj_os *os, const char *path, bool may_create
       SWA_JIT_STORE_ERROR,
       "the cubin store %s is not used: %s. Kernels come from it: make it your own with chown and chmod go-w, or "
       "name another folder with cache_dir or SWA_JIT_CACHE_DIR",
-      path, reason);
+      sj_text_show_path(path, shown), reason);
 }
 
 int sj_folder_open_in(const sj_os *os, int dir_fd, const char *name, const sj_trust *trust)

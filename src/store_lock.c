@@ -33,7 +33,7 @@ int sj_store_flock(sj_store *store, int *fd_inout, int operation, unsigned bound
     sj_log_line(store->log, SWA_JIT_LOG_WARN,
                 "store: the locks of %s do not answer within %u ms: going on without, at the cost of possible second "
                 "compiles",
-                store->path, bound_ms);
+                store->shown_path, bound_ms);
   }
   return error;
 }
@@ -54,8 +54,13 @@ int sj_store_open_lock_file(sj_store *store, const char *name, int flags)
     errno = EINVAL;
     return -1;
   }
-  if (mode != 0600 && status.st_uid == store->trust.user && (status.st_mode & 07777) != mode) {
-    os->fchmod(fd, mode);
+  if (mode != 0600 && status.st_uid == store->trust.user) {
+    if (status.st_gid != store->trust.group) {
+      sj_store_set_group(store, fd);
+    }
+    if ((status.st_mode & 07777) != mode) {
+      os->fchmod(fd, mode);
+    }
   }
   return fd;
 }
@@ -169,11 +174,25 @@ static int wait_for_lock(lock_taking *taking, int *fd_inout)
   }
 }
 
+/* A folder that was removed under this program is made again: others that lost it lock there, too. */
+static int open_lock(const lock_taking *taking)
+{
+  sj_store *store = taking->store;
+  int fd = sj_store_open_lock_file(store, taking->name, O_CREAT);
+  if (fd < 0 && errno == ENOENT) {
+    if (sj_store_folder_is_gone(store) && sj_store_make_folder_again(store)) {
+      return sj_store_open_lock_file(store, taking->name, O_CREAT);
+    }
+    errno = ENOENT;
+  }
+  return fd;
+}
+
 /* The locked descriptor; -1 with *error_out. */
 static int take(lock_taking *taking, int *error_out)
 {
   for (unsigned i = 0; i < NUM_TRIES; i++) {
-    int fd = sj_store_open_lock_file(taking->store, taking->name, O_CREAT);
+    int fd = open_lock(taking);
     if (fd < 0) {
       *error_out = errno;
       return -1;
@@ -223,8 +242,10 @@ void sj_store_lock_take(sj_store *store, const sj_key *key, unsigned wait_ms, sj
   sj_stats_add(store->stats->lock_failures, 1);
   if (error != ETIMEDOUT && error != ETIME) { /* those were warnings */
     sj_log_line(store->log, sj_store_tell_once(store, "locks"),
-                "store: no lock for %s in %s: %s; going on without, at the cost of a possible second compile",
-                key->file_name, store->path, strerror(error));
+                "store: no lock for %s in %s: %s%s; going on without, at the cost of a possible second compile",
+                key->file_name, store->shown_path, strerror(error),
+                error == ENOMEM ? ", or no thread to ask for it: raise the limit of processes (ulimit -u, pids.max)"
+                                : "");
   }
 }
 

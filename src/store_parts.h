@@ -50,12 +50,18 @@ DIR *sj_store_list(sj_store *store);
 /* Brings whole bytes under a name in one step; NULL, or the step that failed, with errno and no temporary left. */
 const char *sj_store_write_file(sj_store *store, const char *name, const void *bytes, size_t count);
 
+/* Gives a file that this process made the folder's group, where a group shares the store. */
+void sj_store_set_group(const sj_store *store, int fd);
+
 /* Whether a file of that name is a writer's unfinished one. */
 bool sj_store_is_temporary(const char *name);
 
 /* One attempt at a lock of an opened file of the store: sj_file_lock_try, and once a lock service did not answer, ETIME
  * at once ever after, so that it costs one wait. Tells it once. */
 int sj_store_flock(sj_store *store, int *fd_inout, int operation, unsigned bound_ms);
+
+/* Whether a file of that name is an entry that was set aside. */
+bool sj_store_is_set_aside(const char *name);
 
 /* Opens a file that is there to be locked (flags: O_CREAT or 0), if it is a plain one that only those may write whom
  * the store trusts, and has no second name: what is written to it must not reach another file. -1 with errno. */
@@ -68,7 +74,8 @@ bool sj_store_is_named(sj_store *store, int fd, const char *name);
  * EWOULDBLOCK when it is in use, being built or another one by now, or the errno of what forbids it. */
 int sj_store_evict(sj_store *store, char *name, const struct stat *status);
 
-/* Opens the store's folder anew when it was removed, under the same descriptor. False with errno. */
+/* Whether the folder was removed under this program, and making it anew under the same descriptor: false with errno. */
+bool sj_store_folder_is_gone(const sj_store *store);
 bool sj_store_make_folder_again(sj_store *store);
 
 /* While a writer has a temporary file. Nothing here is needed for a write to succeed. */

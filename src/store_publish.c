@@ -46,7 +46,7 @@ static swa_jit_status fail(const sj_store *store, const sj_key *key, const char 
   bool is_forbidden = error == EROFS || error == EACCES || error == EPERM;
   return sj_fail(SWA_JIT_STORE_ERROR,
                  "cannot %s entry %s in the cubin store %s: %s; the kernel works and is not kept: %s%s", step,
-                 key->file_name, store->path, strerror(error), remedy(error),
+                 key->file_name, store->shown_path, strerror(error), remedy(error),
                  is_forbidden ? ", or ask for a read-only store (SWA_JIT_READ_ONLY=1)" : "");
 }
 
@@ -87,6 +87,14 @@ static void remove_temporary(sj_store *store, const char *temporary)
   errno = error;
 }
 
+void sj_store_set_group(const sj_store *store, int fd)
+{
+  gid_t group = 0;
+  if (sj_trust_needs_group(&store->trust, &group)) {
+    store->os->fchown(fd, (uid_t)-1, group); /* a file system without groups has its own */
+  }
+}
+
 /* Puts whole bytes into a new temporary file, whose name it makes; NULL, or the step that failed, with errno and no
  * temporary left. */
 static const char *write_temporary(sj_store *store, const void *bytes, size_t count,
@@ -104,6 +112,7 @@ static const char *write_temporary(sj_store *store, const void *bytes, size_t co
   if (fd < 0) {
     return "create";
   }
+  sj_store_set_group(store, fd);
   os->fchmod(fd, sj_trust_entry_mode(&store->trust)); /* a file system without modes has its own */
   const char *step = fill_file(os, fd, bytes, count);
   if (step != NULL) {
@@ -129,8 +138,7 @@ const char *sj_store_write_file(sj_store *store, const char *name, const void *b
 static const char *try_again(sj_store *store, const char *name, const void *bytes, size_t count,
                              sj_writing *writing_inout, const char *step)
 {
-  struct stat status;
-  if (store->os->fstat(store->dir_fd, &status) == 0 && status.st_nlink == 0) {
+  if (sj_store_folder_is_gone(store)) {
     sj_store_end_writing(store, writing_inout);
     if (!sj_store_make_folder_again(store)) {
       return step;
@@ -161,7 +169,8 @@ static swa_jit_status publish(sj_store *store, const sj_key *key, const sj_cubin
   }
   /* Readers have the whole entry from here on. Without this sync a power cut can only take the name away again. */
   if (!sync_again(store->os, store->dir_fd)) {
-    sj_log_line(store->log, SWA_JIT_LOG_DEBUG, "store: cannot sync the folder %s: %s", store->path, strerror(errno));
+    sj_log_line(store->log, SWA_JIT_LOG_DEBUG, "store: cannot sync the folder %s: %s", store->shown_path,
+                strerror(errno));
   }
   sj_stats_add(store->stats->store_writes, 1);
   sj_stats_add(store->stats->store_bytes_written, count);
@@ -189,7 +198,7 @@ swa_jit_status sj_store_check(sj_store *store)
   if (store->read_only) {
     return sj_fail(SWA_JIT_STORE_ERROR,
                    "the cubin store %s is read-only: unset SWA_JIT_READ_ONLY, or clear SWA_JIT_FLAG_READ_ONLY",
-                   store->path);
+                   store->shown_path);
   }
   void *bytes = calloc(1, PROBE_BYTES);
   if (bytes == NULL) {
@@ -205,7 +214,7 @@ swa_jit_status sj_store_check(sj_store *store)
   int error = errno;
   sj_store_end_writing(store, &writing);
   if (step != NULL) {
-    return sj_fail(SWA_JIT_STORE_ERROR, "cannot %s a file in the cubin store %s: %s; %s", step, store->path,
+    return sj_fail(SWA_JIT_STORE_ERROR, "cannot %s a file in the cubin store %s: %s; %s", step, store->shown_path,
                    strerror(error), remedy(error));
   }
   return SWA_JIT_OK;

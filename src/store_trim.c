@@ -46,19 +46,6 @@ bool sj_store_is_temporary(const char *name)
          && is_hex(name + strlen(SJ_TEMPORARY_PREFIX), SJ_TEMPORARY_DIGITS);
 }
 
-static bool is_before(const char *mark, const char *name, const char *ending)
-{
-  const size_t length = strlen(ending);
-  return (size_t)(mark - name) > length && memcmp(mark - length, ending, length) == 0;
-}
-
-static bool is_set_aside(const char *name)
-{
-  const char *mark = strstr(name, SJ_SET_ASIDE_MARK);
-  return mark != NULL && (is_before(mark, name, ".cubin") || is_before(mark, name, ".ptx"))
-         && is_hex(mark + strlen(SJ_SET_ASIDE_MARK), SJ_SET_ASIDE_DIGITS);
-}
-
 static bool ends_with(const char *name, const char *ending)
 {
   const size_t length = strlen(name);
@@ -76,13 +63,26 @@ static bool is_like_entry(const char *name, const char *ending)
   return sj_key_is_file_name(entry_name);
 }
 
+bool sj_store_is_set_aside(const char *name)
+{
+  char whole[SJ_FILE_NAME_SIZE];
+  const char *mark = strstr(name, SJ_SET_ASIDE_MARK);
+  const size_t length = mark != NULL ? (size_t)(mark - name) : 0;
+  if (mark == NULL || length >= sizeof whole || !is_hex(mark + strlen(SJ_SET_ASIDE_MARK), SJ_SET_ASIDE_DIGITS)) {
+    return false;
+  }
+  memcpy(whole, name, length);
+  whole[length] = '\0';
+  return sj_key_is_file_name(whole);
+}
+
 /* How many seconds a file of this name stays at most; 0: for ever. No writer takes an hour, a failed compile counts
  * for one, and a week is time to look at a bad entry. */
 static long lifetime(const char *name)
 {
   return sj_store_is_temporary(name)              ? HOUR
          : is_like_entry(name, SJ_FAILURE_ENDING) ? DAY
-         : is_set_aside(name)                     ? WEEK
+         : sj_store_is_set_aside(name)            ? WEEK
                                                   : 0;
 }
 
@@ -110,7 +110,7 @@ static bool add_file(trim_list *list, const char *name, const struct stat *statu
     list->capacity = capacity;
   }
   trim_file *file = &list->files[list->count];
-  *file = (trim_file){sj_text_copy(name), bytes_of(status), status->st_mtim, is_set_aside(name)};
+  *file = (trim_file){sj_text_copy(name), bytes_of(status), status->st_mtim, sj_store_is_set_aside(name)};
   list->count += file->name != NULL;
   return file->name != NULL;
 }
@@ -246,7 +246,7 @@ static int evict(sj_store *store, const trim_file *file, time_t now)
 int sj_store_evict(sj_store *store, char *name, const struct stat *status)
 {
   struct timespec now = status->st_mtim;
-  const trim_file file = {name, bytes_of(status), status->st_mtim, is_set_aside(name)};
+  const trim_file file = {name, bytes_of(status), status->st_mtim, sj_store_is_set_aside(name)};
   store->os->clock_gettime(CLOCK_REALTIME, &now);
   return evict(store, &file, now.tv_sec);
 }
@@ -276,7 +276,7 @@ static void evict_oldest(sj_store *store, trim_list *list, const char *new_entry
     sj_log_line(store->log, sj_store_tell_once(store, "limit"),
                 "store: %s holds %llu bytes, which is above its limit of %llu, as all of them are in use: raise "
                 "cache_limit_bytes or SWA_JIT_CACHE_LIMIT",
-                store->path, (unsigned long long)left_bytes, (unsigned long long)store->limit_bytes);
+                store->shown_path, (unsigned long long)left_bytes, (unsigned long long)store->limit_bytes);
   }
 }
 

@@ -93,6 +93,12 @@ bool sj_trust_file(const sj_trust *trust, const struct stat *status, char reason
   return true;
 }
 
+bool sj_trust_needs_group(const sj_trust *trust, gid_t *group_out)
+{
+  *group_out = trust->group;
+  return has(trust, SWA_JIT_FLAG_GROUP_SHARED) && trust->is_member;
+}
+
 mode_t sj_trust_folder_mode(const sj_trust *trust)
 {
   return has(trust, SWA_JIT_FLAG_GROUP_SHARED) ? 02770 : has(trust, SWA_JIT_FLAG_ALL_READ) ? 0755 : 0700;

@@ -29,6 +29,10 @@ bool sj_trust_folder(sj_trust *trust_inout, const struct stat *status, char reas
 /* Whether a file of that folder is trusted; false with the reason. */
 bool sj_trust_file(const sj_trust *trust, const struct stat *status, char reason[SJ_REASON_SIZE]);
 
+/* The group that what is made must have for the others of the folder's group to trust it: where the folder does not
+ * pass its own on, a file gets its maker's. False: whichever it gets. */
+bool sj_trust_needs_group(const sj_trust *trust, gid_t *group_out);
+
 /* The modes of what is made, whatever the umask: folders, entries, lock files. */
 mode_t sj_trust_folder_mode(const sj_trust *trust);
 mode_t sj_trust_entry_mode(const sj_trust *trust);

@@ -24,20 +24,8 @@ static bool read_name(const char *name, uint32_t *state_out)
     *state_out = SWA_JIT_ENTRY_TEMPORARY;
     return is_hex(name + strlen(SJ_TEMPORARY_PREFIX), SJ_TEMPORARY_DIGITS);
   }
-  const char *mark = strstr(name, SJ_SET_ASIDE_MARK);
-  if (mark == NULL) {
-    *state_out = SWA_JIT_ENTRY_USABLE;
-    return sj_key_is_file_name(name);
-  }
-  char entry_name[SJ_FILE_NAME_SIZE];
-  const size_t length = (size_t)(mark - name);
-  if (length >= sizeof entry_name || !is_hex(mark + strlen(SJ_SET_ASIDE_MARK), SJ_SET_ASIDE_DIGITS)) {
-    return false;
-  }
-  memcpy(entry_name, name, length);
-  entry_name[length] = '\0';
-  *state_out = SWA_JIT_ENTRY_SET_ASIDE;
-  return sj_key_is_file_name(entry_name);
+  *state_out = sj_store_is_set_aside(name) ? SWA_JIT_ENTRY_SET_ASIDE : SWA_JIT_ENTRY_USABLE;
+  return *state_out == SWA_JIT_ENTRY_SET_ASIDE || sj_key_is_file_name(name);
 }
 
 typedef struct name_list {
@@ -79,7 +67,7 @@ static swa_jit_status list_names(sj_store *store, name_list *list_out)
 {
   DIR *listing = sj_store_list(store);
   if (listing == NULL) {
-    return sj_fail(SWA_JIT_STORE_ERROR, "cannot list the cubin store %s: %s", store->path, strerror(errno));
+    return sj_fail(SWA_JIT_STORE_ERROR, "cannot list the cubin store %s: %s", store->shown_path, strerror(errno));
   }
   swa_jit_status status = SWA_JIT_OK;
   errno = 0;
@@ -92,8 +80,8 @@ static swa_jit_status list_names(sj_store *store, name_list *list_out)
     errno = 0;
   }
   if (status == SWA_JIT_OK && errno != 0) {
-    status =
-        sj_fail(SWA_JIT_STORE_ERROR, "cannot list the cubin store %s to its end: %s", store->path, strerror(errno));
+    status = sj_fail(SWA_JIT_STORE_ERROR, "cannot list the cubin store %s to its end: %s", store->shown_path,
+                     strerror(errno));
   }
   closedir(listing);
   if (list_out->count > 0) {
@@ -286,11 +274,11 @@ swa_jit_status sj_store_remove(sj_store *store, const char *name, bool *removed_
     return sj_fail(SWA_JIT_STORE_ERROR,
                    "%s is not removed from the cubin store %s, which is read-only: unset SWA_JIT_READ_ONLY, or clear "
                    "SWA_JIT_FLAG_READ_ONLY",
-                   name, store->path);
+                   name, store->shown_path);
   }
   const int error = remove_file(store, name, state == SWA_JIT_ENTRY_TEMPORARY);
   if (error != 0 && error != EWOULDBLOCK) {
-    return sj_fail(SWA_JIT_STORE_ERROR, "cannot remove %s from the cubin store %s: %s", name, store->path,
+    return sj_fail(SWA_JIT_STORE_ERROR, "cannot remove %s from the cubin store %s: %s", name, store->shown_path,
                    strerror(error));
   }
   *removed_out = error == 0;

@@ -119,6 +119,30 @@ void sj_text_quote(const char *bytes, size_t count, char quoted_out[SJ_QUOTE_SIZ
   memcpy(quoted_out + kept, count > limit ? "..." : "", count > limit ? sizeof "..." : 1);
 }
 
+static bool is_inside_character(char byte)
+{
+  return ((unsigned char)byte & 0xc0) == 0x80; /* of UTF-8 */
+}
+
+const char *sj_text_show_path(const char *path, char shown_out[SJ_PATH_SIZE])
+{
+  const size_t count = strlen(path);
+  size_t head = SJ_PATH_SIZE / 4;
+  size_t tail = SJ_PATH_SIZE - head - sizeof "...";
+  if (count < SJ_PATH_SIZE) {
+    memcpy(shown_out, path, count + 1);
+    return shown_out;
+  }
+  while (head > 0 && is_inside_character(path[head])) {
+    head--;
+  }
+  while (tail > 0 && is_inside_character(path[count - tail])) {
+    tail--;
+  }
+  snprintf(shown_out, SJ_PATH_SIZE, "%.*s...%s", (int)head, path, path + count - tail);
+  return shown_out;
+}
+
 char *sj_text_copy(const char *string)
 {
   return string == NULL ? NULL : strdup(string);

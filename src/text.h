@@ -31,6 +31,11 @@ bool sj_text_read_u64(const char *text, size_t length, uint64_t *value_out);
 #define SJ_QUOTE_SIZE 52
 void sj_text_quote(const char *bytes, size_t count, char quoted_out[SJ_QUOTE_SIZE]);
 
+/* A path as a message shows it: whole, or with "..." in place of its middle, so that what stands behind it is not cut
+ * off with the message. Returns shown_out. */
+#define SJ_PATH_SIZE 1024
+const char *sj_text_show_path(const char *path, char shown_out[SJ_PATH_SIZE]);
+
 /* text behind "prefix: ", or all of it where it does not begin so: dlerror() begins with the file's name. */
 const char *sj_text_behind(const char *text, const char *prefix);
 

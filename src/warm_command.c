@@ -18,6 +18,20 @@ static void add_quoted(sj_text *text, const char *path)
   sj_text_add(text, "'");
 }
 
+/* What stands behind --cache-dir; room: for it and a zero. */
+static void add_folder(sj_text *command, const char *folder, size_t room)
+{
+  static const char too_long[] = "FOLDER, which is the cubin store's and too long to stand here";
+  sj_text quoted = {0};
+  if (folder == NULL) {
+    sj_text_add(command, "FOLDER, and name FOLDER in SWA_JIT_CACHE_DIR or SWA_JIT_CACHE_PATH");
+    return;
+  }
+  add_quoted(&quoted, folder);
+  sj_text_add(command, quoted.failed || quoted.length >= room ? too_long : quoted.data);
+  sj_text_finish(&quoted);
+}
+
 /* The tool reads a configuration as the library writes it, so that no option can be missing. */
 void sj_warm_command_make(const swa_jit_config *config, bool is_ptx, const char *folder, char *text, size_t text_size)
 {
@@ -28,11 +42,7 @@ void sj_warm_command_make(const swa_jit_config *config, bool is_ptx, const char 
   }
   sj_text_add_format(&command, "Make it with: echo '%s' | %sswa-jit-warm --from - --cache-dir ", line,
                      is_ptx ? "SWA_JIT_USE_PTX=1 " : "");
-  if (folder != NULL) {
-    add_quoted(&command, folder);
-  } else {
-    sj_text_add(&command, "FOLDER, and name FOLDER in SWA_JIT_CACHE_DIR or SWA_JIT_CACHE_PATH");
-  }
+  add_folder(&command, folder, text_size > command.length ? text_size - command.length : 0);
   snprintf(text, text_size, "%s", command.failed ? "Make it with swa-jit-warm" : command.data);
   sj_text_finish(&command);
 }

@@ -8,11 +8,12 @@
 
 #include "swa_jit/swa_jit.h"
 
-#define SJ_WARM_COMMAND_SIZE 3072 /* enough but for a folder of a kilobyte or two, whose end is then cut */
+#define SJ_WARM_COMMAND_SIZE 3072 /* of a message, in which other words stand, too */
 
 /* "Make it with: echo 'arch=... head_dim=...' | swa-jit-warm --from - --cache-dir '...'", quoted for a POSIX shell;
- * is_ptx: with SWA_JIT_USE_PTX=1 before the tool. folder NULL: there is none to write to, and the text says where one
- * is named. text is cut at text_size. */
+ * is_ptx: with SWA_JIT_USE_PTX=1 before the tool. folder: absolute; NULL: there is none to write to, and the text says
+ * where one is named. A folder that does not fit in text_size is left out, as a command that was cut would do something
+ * else. */
 void sj_warm_command_make(const swa_jit_config *config, bool is_ptx, const char *folder, char *text, size_t text_size);
 
 #endif

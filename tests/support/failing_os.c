@@ -72,6 +72,11 @@ static int failing_fchmod(int fd, mode_t mode)
   return fails(FAILING_OS_FCHMOD) ? -1 : sj_os_system()->fchmod(fd, mode);
 }
 
+static int failing_fchown(int fd, uid_t user, gid_t group)
+{
+  return fails(FAILING_OS_FCHOWN) ? -1 : sj_os_system()->fchown(fd, user, group);
+}
+
 static int failing_futimens(int fd, const struct timespec times[2])
 {
   return fails(FAILING_OS_FUTIMENS) ? -1 : sj_os_system()->futimens(fd, times);
@@ -136,6 +141,7 @@ const sj_os *failing_os_start(failing_os_plan plan)
       .write = failing_write,
       .fsync = failing_fsync,
       .fchmod = failing_fchmod,
+      .fchown = failing_fchown,
       .futimens = failing_futimens,
       .dup3 = failing_dup3,
       .clock_gettime = failing_clock_gettime,

@@ -274,6 +274,7 @@ PASSED_ON(int, utimensat, "utimensat", -1, (int fd, const char *name, const stru
 PASSED_ON(int, futimens, "futimens", -1, (int fd, const struct timespec times[2]), (fd, times), " %d", fd);
 PASSED_ON(int, dup3, "dup3", -1, (int fd, int new_fd, int flags), (fd, new_fd, flags), " %d %d", fd, new_fd);
 PASSED_ON(int, fchmod, "fchmod", -1, (int fd, mode_t mode), (fd, mode), " %d", fd);
+PASSED_ON(int, fchown, "fchown", -1, (int fd, uid_t user, gid_t group), (fd, user, group), " %d", fd);
 PASSED_ON(DIR *, fdopendir, "fdopendir", NULL, (int fd), (fd), " %d", fd);
 PASSED_ON(struct dirent *, readdir, "readdir", NULL, (DIR * listing), (listing), "%s", "");
 PASSED_ON(struct dirent64 *, readdir64, "readdir", NULL, (DIR * listing), (listing), "%s", "");

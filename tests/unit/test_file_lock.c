@@ -6,13 +6,15 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "failing_os.h"
 #include "file_lock.h"
 #include "temp_dir.h"
 
-enum { LONG_MS = 60000 };
+enum { LONG_MS = 60000, NOBODY = 65534 };
 
 static int open_file(const char *folder)
 {
@@ -120,6 +122,34 @@ static void try_lets_no_handler_of_the_host_run_in_its_thread(void **state)
   close(fd);
 }
 
+/* In a process that may have no further thread: the lock is not had, which is not the same as held by another. */
+static int try_without_a_thread(int fd)
+{
+  const struct rlimit none = {0, 0};
+  if (geteuid() == 0 && setresuid(NOBODY, NOBODY, NOBODY) != 0) { /* the limit is none for root */
+    return 2;
+  }
+  if (setrlimit(RLIMIT_NPROC, &none) != 0) {
+    return 3;
+  }
+  int error = sj_file_lock_try(sj_os_system(), &fd, LOCK_EX, LONG_MS);
+  return error == ENOMEM && fd >= 0 ? 0 : 4;
+}
+
+static void try_without_a_thread_to_be_had_says_so(void **state)
+{
+  int fd = open_file(*state);
+  int status = -1;
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    _exit(try_without_a_thread(fd));
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  close(fd);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, temp_dir_setup, temp_dir_teardown)
 
 int main(void)
@@ -128,6 +158,7 @@ int main(void)
       TEST(try_takes_a_free_lock_and_tells_a_held_one),
       TEST(try_gives_flocks_own_error),
       TEST(try_of_a_call_that_hangs_ends_and_leaves_it_the_descriptor),
+      TEST(try_without_a_thread_to_be_had_says_so),
       TEST(try_lets_no_handler_of_the_host_run_in_its_thread),
   };
   return SJ_TEST_RUN(tests);

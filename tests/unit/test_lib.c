@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "build_fixture.h"
@@ -71,6 +72,29 @@ static void open_without_any_folder_is_memory_only(void **state)
   assert_int_equal(fixture.lib->store.dir_fd, -1);
   assert_int_equal(fixture.lib->store_status, SWA_JIT_OK);
   build_fixture_close(&fixture);
+}
+
+/* HOME=/nonexistent is what a system says of users who shall have none; root could make it. */
+static void open_with_a_home_that_does_not_exist_makes_nothing(void **state)
+{
+  char *home = temp_dir_join(*state, "home");
+  build_fixture fixture;
+  for (int is_there = 0; is_there < 2; is_there++) {
+    assert_true(!is_there || mkdir(home, 0700) == 0);
+    assert_int_equal(setenv("HOME", home, 1), 0);
+    build_fixture_open_in(&fixture, NULL, 0, NULL, NULL);
+    assert_int_equal(unsetenv("HOME"), 0);
+    assert_int_equal(fixture.lib->store_status, is_there ? SWA_JIT_OK : SWA_JIT_STORE_ERROR);
+    assert_int_equal(capture_log_count(&fixture.log, SWA_JIT_LOG_WARN), !is_there);
+    assert_int_equal(access(home, F_OK), is_there ? 0 : -1);
+    if (!is_there) {
+      assert_true(capture_log_has(&fixture.log, home));
+      assert_int_equal(sj_lib_check_store(fixture.lib), SWA_JIT_STORE_ERROR);
+      assert_int_equal(access(home, F_OK), -1);
+    }
+    build_fixture_close(&fixture);
+  }
+  free(home);
 }
 
 static void check_store_of_a_folder_is_ok_and_leaves_nothing(void **state)
@@ -189,6 +213,7 @@ int main(void)
       TEST(open_named_folder_that_is_a_file_fails_and_is_logged),
       TEST(open_default_folder_that_is_a_file_is_a_warning),
       TEST(open_without_any_folder_is_memory_only),
+      TEST(open_with_a_home_that_does_not_exist_makes_nothing),
       TEST(check_store_of_a_folder_is_ok_and_leaves_nothing),
       TEST(check_store_without_any_says_why),
       TEST(open_each_system_call_failing_is_a_status_and_leaks_nothing),

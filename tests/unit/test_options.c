@@ -173,6 +173,8 @@ static void cache_dir_is_the_first_usable_of_three(void **state)
   (void)state;
   setenv("HOME", "/h", 1);
   expect_cache_dir("/h/.cache/swa-jit");
+  setenv("HOME", "/", 1);
+  expect_cache_dir("/.cache/swa-jit");
   setenv("XDG_CACHE_HOME", "/x", 1);
   expect_cache_dir("/x/swa-jit");
   setenv("SWA_JIT_CACHE_DIR", "/s", 1);

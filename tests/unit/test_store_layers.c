@@ -189,7 +189,7 @@ static void find_in_a_layer_makes_no_writing_call(void **state)
   assert_true(store_fixture_find(fixture, &fixture->key, reason));
   static const failing_os_call writing[] = {FAILING_OS_WRITE,    FAILING_OS_FSYNC,    FAILING_OS_MKDIRAT,
                                             FAILING_OS_RENAMEAT, FAILING_OS_UNLINKAT, FAILING_OS_FLOCK,
-                                            FAILING_OS_FCHMOD,   FAILING_OS_FUTIMENS};
+                                            FAILING_OS_FCHMOD,   FAILING_OS_FCHOWN,   FAILING_OS_FUTIMENS};
   for (size_t i = 0; i < sizeof writing / sizeof writing[0]; i++) {
     assert_int_equal(failing_os_count(writing[i]), 0);
   }

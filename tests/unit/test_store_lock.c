@@ -404,6 +404,27 @@ static void take_without_a_writable_store_makes_nothing(void **state)
   assert_int_equal(fixture->stats.lock_failures, 0);
 }
 
+/* Whoever lost the folder under its feet locks in the new one, where the others do. */
+static void take_in_a_removed_folder_locks_in_the_one_made_again(void **state)
+{
+  store_fixture *fixture = *state;
+  bool waited = true;
+  assert_int_equal(rmdir(fixture->path), 0);
+  sj_store_lock lock = take(fixture, 100, &waited);
+  assert_true(lock.fd >= 0);
+  assert_int_equal(temp_dir_count(fixture->path, ".lock"), 1);
+  assert_int_equal(fixture->stats.lock_failures, 0);
+  sj_store_lock_release(&fixture->store, &lock);
+  char *path = lock_path(fixture);
+  assert_int_equal(unlink(path), 0);
+  assert_int_equal(rmdir(fixture->path), 0);
+  assert_true(temp_dir_write(fixture->path, "", 0)); /* a file has its name now */
+  assert_int_equal(take(fixture, 100, &waited).fd, -1);
+  assert_int_equal(fixture->stats.lock_failures, 1);
+  assert_true(capture_log_has(&fixture->capture, strerror(ENOENT)));
+  free(path);
+}
+
 /* Each process adds one to a number in a file, reading and writing apart: without the lock, additions are lost. */
 static int add_often(store_fixture *fixture, const char *path)
 {
@@ -472,6 +493,7 @@ int main(void)
       TEST(take_where_locks_hang_goes_on_after_one_bounded_wait),
       TEST(take_of_lock_file_with_a_second_name_writes_nothing),
       TEST(take_of_removed_lock_file_locks_the_one_that_is_there),
+      TEST(take_in_a_removed_folder_locks_in_the_one_made_again),
       TEST(take_without_a_writable_store_makes_nothing),
       TEST(take_from_many_processes_excludes),
   };

@@ -14,6 +14,8 @@
 #include "store_fixture.h"
 #include "temp_dir.h"
 
+enum { OTHER_GROUP = 12345 };
+
 static void publish_leaves_the_entry_and_nothing_else(void **state)
 {
   store_fixture *fixture = *state;
@@ -205,6 +207,29 @@ static void publish_after_a_chdir_makes_the_folder_where_it_was(void **state)
   sj_store_close(&store);
   free(entry);
   free(path);
+}
+
+/* In a folder that does not pass its group on, too: else members would refuse each other's entries. */
+static void publish_in_a_groups_folder_gives_the_folders_group(void **state)
+{
+  store_fixture *fixture = *state;
+  const gid_t group = geteuid() == 0 ? OTHER_GROUP : getegid();
+  struct stat status;
+  assert_int_equal(chown(fixture->path, (uid_t)-1, group), 0);
+  assert_int_equal(chmod(fixture->path, 0770), 0);
+  assert_true(store_fixture_reopen(fixture, failing_os_start((failing_os_plan){0}), SWA_JIT_FLAG_GROUP_SHARED));
+  assert_int_equal(store_fixture_publish(fixture, &fixture->key), SWA_JIT_OK);
+  assert_int_equal(failing_os_count(FAILING_OS_FCHOWN) > 0, 1);
+  char *path = store_fixture_entry_path(fixture, &fixture->key);
+  assert_int_equal(stat(path, &status), 0);
+  assert_int_equal(status.st_gid, group);
+  assert_int_equal(status.st_mode & 07777, 0664);
+  free(path);
+  /* Nothing of it where nothing is shared. */
+  assert_int_equal(chmod(fixture->path, 0700), 0);
+  assert_true(store_fixture_reopen(fixture, failing_os_start((failing_os_plan){0}), 0));
+  assert_int_equal(store_fixture_publish(fixture, &fixture->key), SWA_JIT_OK);
+  assert_int_equal(failing_os_count(FAILING_OS_FCHOWN), 0);
 }
 
 static void publish_where_the_folder_cannot_be_made_again_says_so(void **state)
@@ -420,6 +445,7 @@ int main(void)
       TEST(publish_with_short_and_interrupted_calls_succeeds),
       TEST(publish_into_a_removed_folder_makes_it_again),
       TEST(publish_after_a_chdir_makes_the_folder_where_it_was),
+      TEST(publish_in_a_groups_folder_gives_the_folders_group),
       TEST(publish_where_the_folder_cannot_be_made_again_says_so),
       TEST(publish_of_a_file_that_was_taken_writes_it_again),
       TEST(check_leaves_nothing_and_counts_nothing),

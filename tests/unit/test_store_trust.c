@@ -109,6 +109,24 @@ static void file_is_trusted_by_the_rules_of_its_folder(void **state)
   expect_file(SWA_JIT_FLAG_GROUP_SHARED, &shared, ME, mine, 0666, false);
 }
 
+static void group_is_needed_where_one_shares_the_store(void **state)
+{
+  (void)state;
+  const struct stat folder = status_of(ME, getegid(), 0755);
+  const struct stat others = status_of(ME, NO_GROUP, 0755);
+  char reason[SJ_REASON_SIZE];
+  gid_t group = NO_GROUP;
+  sj_trust shared = rules_of(SWA_JIT_FLAG_GROUP_SHARED);
+  sj_trust own = rules_of(0);
+  assert_true(sj_trust_folder(&shared, &folder, reason));
+  assert_true(sj_trust_needs_group(&shared, &group));
+  assert_int_equal(group, getegid());
+  assert_true(sj_trust_folder(&shared, &others, reason));
+  assert_false(sj_trust_needs_group(&shared, &group));
+  assert_true(sj_trust_folder(&own, &folder, reason));
+  assert_false(sj_trust_needs_group(&own, &group));
+}
+
 static void modes_follow_the_flags(void **state)
 {
   (void)state;
@@ -131,6 +149,7 @@ int main(void)
       cmocka_unit_test(folder_of_another_user_needs_the_option_that_its_refusal_names),
       cmocka_unit_test(folder_of_a_group_needs_the_option_and_the_membership),
       cmocka_unit_test(file_is_trusted_by_the_rules_of_its_folder),
+      cmocka_unit_test(group_is_needed_where_one_shares_the_store),
       cmocka_unit_test(modes_follow_the_flags),
   };
   return SJ_TEST_RUN(tests);

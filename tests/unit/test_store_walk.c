@@ -118,10 +118,15 @@ static void leftovers_have_their_own_states(void **state)
   size_t count = 0;
   assert_true(store_fixture_encode(fixture, &fixture->key, &bytes, &count));
   char *aside = with_ending(fixture->key.file_name, ".bad-0123abcd");
+  char *aside_ptx = strdup(aside); /* its PTX, whose ending is as long as that of a cubin but for two letters */
+  assert_non_null(aside_ptx);
+  memcpy(strstr(aside_ptx, ".cubin"), ".ptx.bad-0123abcd", sizeof ".ptx.bad-0123abcd");
   write_file(fixture, aside, bytes, count);
+  write_file(fixture, aside_ptx, bytes, count);
   write_file(fixture, ".tmp-00112233445566778899aabbccddeeff", "half", 4);
   seen_files seen = walk(fixture, SWA_JIT_EACH_VERIFY | SWA_JIT_EACH_SET_ASIDE);
-  assert_int_equal(seen.count, 2);
+  assert_int_equal(seen.count, 3);
+  assert_int_equal(seen.files[2].state, SWA_JIT_ENTRY_SET_ASIDE);
   assert_int_equal(seen.files[0].state, SWA_JIT_ENTRY_TEMPORARY);
   assert_int_equal(seen.files[0].file_bytes, 4);
   assert_false(seen.files[0].has_view);
@@ -129,6 +134,7 @@ static void leftovers_have_their_own_states(void **state)
   assert_string_equal(seen.files[1].key_text, fixture->key.text); /* for a person: what it was */
   assert_false(seen.files[1].has_bytes);
   assert_int_equal(fixture->stats.store_set_aside, 0);
+  free(aside_ptx);
   free(aside);
   free(bytes);
 }

@@ -142,6 +142,45 @@ static void quote_of_any_bytes_is_short_and_printable(void **state)
   assert_string_equal(quoted + 47, "x...");
 }
 
+static void path_shown_keeps_its_beginning_and_its_end(void **state)
+{
+  (void)state;
+  char path[4001], shown[SJ_PATH_SIZE];
+  assert_string_equal(sj_text_show_path("/a path/b", shown), "/a path/b");
+  memset(path, 'x', sizeof path);
+  path[SJ_PATH_SIZE - 1] = '\0';
+  assert_string_equal(sj_text_show_path(path, shown), path);
+  path[SJ_PATH_SIZE - 1] = 'x';
+  memcpy(path, "/begin", 6);
+  memcpy(path + sizeof path - 5, "/end", 5);
+  assert_ptr_equal(sj_text_show_path(path, shown), shown);
+  assert_int_equal(strlen(shown), SJ_PATH_SIZE - 1);
+  assert_memory_equal(shown, "/begin", 6);
+  assert_string_equal(shown + SJ_PATH_SIZE - 5, "/end");
+  assert_non_null(strstr(shown, "x...x"));
+}
+
+/* Cut between two characters, of however many bytes. */
+static void path_shown_has_whole_characters(void **state)
+{
+  (void)state;
+  static const char word[] = "\xe6\x97\xa5"; /* three bytes */
+  char path[3 * 1000 + 3], shown[SJ_PATH_SIZE];
+  for (size_t shift = 0; shift < 3; shift++) {
+    memset(path, '/', shift);
+    for (size_t at = shift; at + 3 <= shift + 3 * 999; at += 3) {
+      memcpy(path + at, word, 3);
+    }
+    path[shift + 3 * 999] = '\0';
+    sj_text_show_path(path, shown);
+    const char *dots = strstr(shown, "...");
+    assert_non_null(dots);
+    assert_int_equal((size_t)(dots - shown) % 3, shift);
+    assert_int_equal(strlen(dots + 3) % 3, 0);
+    assert_memory_equal(dots + 3, word, 3);
+  }
+}
+
 static void copy_of_null_is_null(void **state)
 {
   (void)state;
@@ -173,6 +212,8 @@ int main(void)
       cmocka_unit_test(read_u64_reads_no_further_than_length),
       cmocka_unit_test(quote_of_any_bytes_is_short_and_printable),
       cmocka_unit_test(text_behind_a_prefix_is_found_only_where_it_is),
+      cmocka_unit_test(path_shown_keeps_its_beginning_and_its_end),
+      cmocka_unit_test(path_shown_has_whole_characters),
       cmocka_unit_test(copy_of_null_is_null),
   };
   return SJ_TEST_RUN(tests);

@@ -52,14 +52,28 @@ static void command_without_a_folder_says_where_one_is_named(void **state)
   assert_non_null(strstr(text, "SWA_JIT_CACHE_PATH"));
 }
 
+/* A folder that was cut would be another folder. */
+static void command_folder_that_does_not_fit_is_left_out_whole(void **state)
+{
+  (void)state;
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  char folder[4001], text[SJ_WARM_COMMAND_SIZE];
+  memset(folder, 'x', sizeof folder);
+  folder[sizeof folder - 1] = '\0';
+  sj_warm_command_make(&config, false, folder, text, sizeof text);
+  assert_non_null(strstr(text, "--cache-dir FOLDER, which is the cubin store's"));
+  assert_null(strstr(text, "xx"));
+  folder[2000] = '\0';
+  sj_warm_command_make(&config, false, folder, text, sizeof text);
+  assert_string_equal(strstr(text, "xx"), strcat(folder, "'"));
+}
+
 static void command_longer_than_its_room_is_cut(void **state)
 {
   (void)state;
   swa_jit_config config = SWA_JIT_CONFIG_INIT;
-  char folder[4000], text[64];
-  memset(folder, 'x', sizeof folder);
-  folder[sizeof folder - 1] = '\0';
-  sj_warm_command_make(&config, false, folder, text, sizeof text);
+  char text[64];
+  sj_warm_command_make(&config, false, "/folder", text, sizeof text);
   assert_int_equal(strlen(text), sizeof text - 1);
 }
 
@@ -69,6 +83,7 @@ int main(void)
       cmocka_unit_test(command_names_every_field_and_the_folder),
       cmocka_unit_test(command_folder_is_quoted_for_a_shell),
       cmocka_unit_test(command_without_a_folder_says_where_one_is_named),
+      cmocka_unit_test(command_folder_that_does_not_fit_is_left_out_whole),
       cmocka_unit_test(command_longer_than_its_room_is_cut),
   };
   return SJ_TEST_RUN(tests);
