@@ -33,12 +33,11 @@ __device__ __forceinline__ float load_sink(const swa_params &params, const cta_p
                                                            : params.sinks[plan.first_head + head] * log2_e;
 }
 
-/* Each row's sink to shared memory, where the epilogue finds it behind many barriers. */
-__device__ __forceinline__ void store_sinks(const swa_params &params, const cta_plan &plan, smem_plan &smem,
-                                            unsigned first_head)
+/* A thread's row's sink to shared memory, where the epilogue finds it behind many barriers. */
+__device__ __forceinline__ void store_sink(smem_plan &smem, float sink)
 {
   if (threadIdx.x < pass_rows) {
-    smem.sink[threadIdx.x] = load_sink(params, plan, first_head + threadIdx.x);
+    smem.sink[threadIdx.x] = sink;
   }
 }
 //: end

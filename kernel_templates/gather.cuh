@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Gather: slots to row addresses and masks, rows into shared memory. Row l of a warp is position l * num_warps +
- * warp of the span, so that one index load by its lanes serves 32 rows and tiles fill in order. Masked rows are
- * filled with zeros.
+ * warp of the span, so that one index load by its lanes serves 32 rows. Masked rows are filled with zeros.
  */
 #ifndef SWA_GATHER_CUH
 #define SWA_GATHER_CUH
@@ -12,13 +11,11 @@
 #include "plan.cuh"
 #include "ptx/cp_async.cuh"
 #include "ptx/load_store.cuh"
-#include "ptx/mbarrier.cuh"
 #include "smem_plan.cuh"
 #include "softmax.cuh"
 
 namespace swa
 {
-constexpr unsigned warp_tile_rows = kv_tile / num_warps;
 constexpr unsigned round_positions = warp_size * num_warps;
 constexpr unsigned no_column = 0xffffffffu;
 
@@ -99,14 +96,13 @@ struct row_slots {
   unsigned k, v;
 };
 
-/* Copies `positions` rows to shared rows `shared_row` and up (both whole tiles), and makes one arrival a tile on its
- * barrier. slots: of position lane * num_warps + warp of them. */
+/* Copies `positions` rows to shared rows `shared_row` and up. slots: of position lane * num_warps + warp of them. */
 template <class K, class V, unsigned positions>
 __device__ __forceinline__ pending_column<K, V> gather_rows(const swa_params &params, const swa_scope &scope,
                                                             unsigned kv_head, smem_plan &smem, row_slots slots,
                                                             unsigned shared_row)
 {
-  static_assert(positions <= round_positions && positions % kv_tile == 0, "at most 32 rows a warp, whole tiles");
+  static_assert(positions <= round_positions && positions % num_warps == 0, "at most 32 rows a warp, as many for each");
   static_assert(num_warps % swizzle_rows == 0, "a warp's rows are swizzled alike");
   constexpr unsigned warp_rows = positions / num_warps;
   constexpr unsigned group_rows = 8 * copy_shape<(K::copied_bytes / 16 < 32 ? K::copied_bytes / 16 : 32)>::rows;
@@ -126,6 +122,9 @@ __device__ __forceinline__ pending_column<K, V> gather_rows(const swa_params &pa
     }
   }
   unsigned masked_rows = __ballot_sync(0xffffffffu, slots.k == masked_slot);
+  if (masked_rows != 0xffffffffu && lane == 0) {
+    atomicOr(&smem.has_position, 1u);
+  }
 #pragma unroll 1
   for (unsigned first = 0; first < warp_rows; first += group_rows) {
     copy_rows<K, k_layout, group_rows, warp_rows>(k_source, masked_rows, first, ptx::shared_address(smem.rows),
@@ -134,11 +133,6 @@ __device__ __forceinline__ pending_column<K, V> gather_rows(const swa_params &pa
     copy_rows<V, v_layout, group_rows, warp_rows>(v_source, masked_rows, first, ptx::shared_address(smem.v_rows),
                                                   shared_row);
     //: end
-    unsigned end = min(first + group_rows, warp_rows);
-#pragma unroll 1
-    for (unsigned tile = first / warp_tile_rows; (tile + 1) * warp_tile_rows <= end; tile++) {
-      ptx::cp_async_mbarrier_arrive_noinc(ptx::shared_address(&smem.tile_landed[shared_row / kv_tile + tile]));
-    }
   }
   return pending;
 }
@@ -168,33 +162,30 @@ __device__ __forceinline__ row_slots slots_of(const swa_scope &scope, const lane
   return slots;
 }
 
-__device__ __forceinline__ void init_tile_barriers(smem_plan &smem)
+/* Until the rows of num_rows columns from first_row on are ready for products. This warp's share of them are all its
+ * copies but the latest `most_pending` groups; the scales of its lanes' rows are stored. */
+template <class K, unsigned most_pending>
+__device__ __forceinline__ void settle_rows(smem_plan &smem, [[maybe_unused]] unsigned first_row,
+                                            [[maybe_unused]] unsigned num_rows)
 {
-  for (unsigned stage = threadIdx.x; stage < num_stages; stage += num_threads) {
-    ptx::mbarrier_init(ptx::shared_address(&smem.tile_landed[stage]), num_threads);
+  ptx::cp_async_wait_group<most_pending>();
+  //: if with_tail
+  if constexpr (kv::tail_pairs<K> != 0) {
+    kv::convert_tails<K>(smem, first_row, num_rows);
   }
-}
-
-__device__ __forceinline__ void wait_tile(smem_plan &smem, unsigned stage, unsigned parity)
-{
-  while (!ptx::mbarrier_test_wait_parity(ptx::shared_address(&smem.tile_landed[stage]), parity)) {
+  //: end
+  __syncthreads();
+  //: if with_groups
+  if constexpr (K::num_groups != 0) {
+    kv::mend_rows<K>(smem, first_row, num_rows);
   }
-  __syncwarp(); /* matrix loads and products want the whole warp */
-}
-
-/* Until every tile that this warp's columns lie in has landed. */
-__device__ __forceinline__ void wait_columns(smem_plan &smem, const score_warp &w)
-{
-  unsigned end = min(w.first_column + score_n_tiles * mma_n, padded_window);
-  for (unsigned tile = w.first_column / kv_tile; tile * kv_tile < end; tile++) {
-    wait_tile(smem, tile, 0);
-  }
+  //: end
 }
 
 /* The whole window, for exact softmax. index: of this lane's first row. The last column of each lane is the caller's
  * to store. */
 __device__ __forceinline__ pending_column<k_format, v_format>
-gather_window(const swa_params &params, const cta_plan &plan, smem_plan &smem, lane_index index, bool &has_position)
+gather_window(const swa_params &params, const cta_plan &plan, smem_plan &smem, lane_index index)
 {
   constexpr unsigned rest = padded_window % round_positions;
   constexpr unsigned last = rest != 0 ? rest : round_positions;
@@ -202,15 +193,14 @@ gather_window(const swa_params &params, const cta_plan &plan, smem_plan &smem, l
 #pragma unroll 1
   for (; first + last < padded_window; first += round_positions) {
     lane_index next_index = load_lane_index(params, plan, first + round_positions);
-    row_slots slots = slots_of(params.window, index);
-    has_position |= slots.k != masked_slot;
     store_column(smem, gather_rows<k_format, v_format, round_positions>(params, params.window, plan.kv_head, smem,
-                                                                        slots, first));
+                                                                        slots_of(params.window, index), first));
     index = next_index;
   }
-  row_slots slots = slots_of(params.window, index);
-  has_position |= slots.k != masked_slot;
-  return gather_rows<k_format, v_format, last>(params, params.window, plan.kv_head, smem, slots, first);
+  pending_column<k_format, v_format> pending = gather_rows<k_format, v_format, last>(
+      params, params.window, plan.kv_head, smem, slots_of(params.window, index), first);
+  ptx::cp_async_commit_group();
+  return pending;
 }
 } // namespace swa
 

@@ -14,6 +14,7 @@
 #define SWA_LOAD_Q_CUH
 
 #include "plan.cuh"
+#include "ptx/bar_sync.cuh"
 #include "ptx/load_store.cuh"
 #include "smem_plan.cuh"
 

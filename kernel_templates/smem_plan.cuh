@@ -72,12 +72,12 @@ struct alignas(128) smem_plan {
   //: if with_sinks
   float sink[pass_rows]; /* in units of log2 */
   //: end
-  unsigned row_round[pass_rows];              /* in which a row's results are right, see load_q.cuh */
-  unsigned long long tile_landed[num_stages]; /* mbarriers: a tile's rows are there */
+  unsigned row_round[pass_rows]; /* in which a row's results are right, see load_q.cuh */
   unsigned last_round;
   unsigned has_nan_code; /* an unmasked row holds a NaN code */
+  unsigned has_position; /* a row is unmasked */
   //: if with_groups
-  unsigned needs_mending, unused; /* a row's scale bytes are far apart */
+  unsigned needs_mending; /* a bit a stage: a row's scale bytes are far apart, or its tail is too large */
   //: end
 };
 static_assert(sizeof(smem_plan) == shared_memory_bytes, "src/tile_plan.c computes another size");

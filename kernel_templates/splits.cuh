@@ -46,11 +46,26 @@ __device__ __forceinline__ split_unit make_split_unit(const swa_params &params, 
   return at;
 }
 
+/* A column tile's four sums, which lie in registers side by side: an order of another kind costs spills. */
 __device__ __forceinline__ ptx::words4 *thread_quad(const split_unit &at, unsigned split, unsigned m, unsigned s,
-                                                    unsigned half, unsigned pair)
+                                                    unsigned tile)
 {
-  unsigned quad = ((m * batch_slices + s) * 2 + half) * 2 + pair;
-  return at.quads + (split * thread_quads + quad) * num_threads + threadIdx.x;
+  ptx::words4 *first = at.quads + (split * (thread_quads * num_threads) + threadIdx.x);
+  return first + ((m * batch_slices + s) * 4 + tile) * num_threads;
+}
+
+/* The first two sums are of one row, the others of another. */
+__device__ __forceinline__ void store_quad(ptx::words4 *target, const float (&sums)[4], const bool (&stores)[2])
+{
+  unsigned w[4] = {__float_as_uint(sums[0]), __float_as_uint(sums[1]), __float_as_uint(sums[2]),
+                   __float_as_uint(sums[3])};
+  if (stores[0] && stores[1]) {
+    ptx::st_global_v4(target, ptx::words4{{w[0], w[1], w[2], w[3]}});
+  } else if (stores[0]) {
+    ptx::st_global_v2(target, w[0], w[1]);
+  } else if (stores[1]) {
+    ptx::st_global_v2(target->w + 2, w[2], w[3]);
+  }
 }
 
 /* What this round has of the rows that it is right for. */
@@ -65,19 +80,16 @@ __device__ __forceinline__ void store_split(const split_unit &at, const cta_plan
   }
 #pragma unroll
   for (unsigned m = 0; m < value_m_tiles; m++) {
+    bool stores[2];
 #pragma unroll
     for (unsigned half = 0; half < 2; half++) {
-      if (smem.row_round[w.first_row + m * mma_m + half * 8 + w.g] == round) {
+      stores[half] = smem.row_round[w.first_row + m * mma_m + half * 8 + w.g] == round;
+    }
 #pragma unroll
-        for (unsigned s = 0; s < batch_slices; s++) {
+    for (unsigned s = 0; s < batch_slices; s++) {
 #pragma unroll
-          for (unsigned pair = 0; pair < 2; pair++) {
-            const float(&a)[4] = values.v[m][s][2 * pair], (&b)[4] = values.v[m][s][2 * pair + 1];
-            *thread_quad(at, plan.split, m, s, half, pair) =
-                ptx::words4{{__float_as_uint(a[2 * half]), __float_as_uint(a[2 * half + 1]),
-                             __float_as_uint(b[2 * half]), __float_as_uint(b[2 * half + 1])}};
-          }
-        }
+      for (unsigned tile = 0; tile < 4; tile++) {
+        store_quad(thread_quad(at, plan.split, m, s, tile), values.v[m][s][tile], stores);
       }
     }
   }
@@ -138,21 +150,22 @@ __device__ __forceinline__ void add_split_values(const swa_params &params, const
   for (unsigned split = 0; split < params.num_splits; split++) {
 #pragma unroll
     for (unsigned m = 0; m < value_m_tiles; m++) {
+      float factor[2];
 #pragma unroll
       for (unsigned half = 0; half < 2; half++) {
         unsigned row = w.first_row + m * mma_m + half * 8 + w.g;
         float top = smem.row_top[row].of[0];
-        float factor = ptx::ex2(load_split_row(at, split, row).top - (top == minus_infinity() ? 0.0f : top));
+        factor[half] = ptx::ex2(load_split_row(at, split, row).top - (top == minus_infinity() ? 0.0f : top));
+      }
 #pragma unroll
-        for (unsigned s = 0; s < batch_slices; s++) {
+      for (unsigned s = 0; s < batch_slices; s++) {
 #pragma unroll
-          for (unsigned pair = 0; pair < 2; pair++) {
-            ptx::words4 quad = ptx::ld_global_cg_v4(thread_quad(at, split, m, s, half, pair));
-            float(&a)[4] = values.v[m][s][2 * pair], (&b)[4] = values.v[m][s][2 * pair + 1];
-            a[2 * half] = fmaf(__uint_as_float(quad.w[0]), factor, a[2 * half]);
-            a[2 * half + 1] = fmaf(__uint_as_float(quad.w[1]), factor, a[2 * half + 1]);
-            b[2 * half] = fmaf(__uint_as_float(quad.w[2]), factor, b[2 * half]);
-            b[2 * half + 1] = fmaf(__uint_as_float(quad.w[3]), factor, b[2 * half + 1]);
+        for (unsigned tile = 0; tile < 4; tile++) {
+          ptx::words4 quad = ptx::ld_global_cg_v4(thread_quad(at, split, m, s, tile));
+          float(&sums)[4] = values.v[m][s][tile];
+#pragma unroll
+          for (unsigned i = 0; i < 4; i++) {
+            sums[i] = fmaf(__uint_as_float(quad.w[i]), factor[i / 2], sums[i]);
           }
         }
       }

@@ -3,7 +3,7 @@
  * Sliding-window attention decode: one CTA has one token and head_group query heads.
  *
  *   plan      which token and heads, how many positions of each scope
- *   gather    KV rows by slot into shared memory, asynchronously, kv_tile rows to a barrier
+ *   gather    KV rows by slot into shared memory, asynchronously
  *   scores    Q K^T on the tensor cores, rows widened from e4m3 in registers
  *   softmax   one exact pass where the whole window is in shared memory, online tile by tile where not
  *   values    weights times the same rows
@@ -35,28 +35,31 @@ __device__ __forceinline__ bool decode_exact(const swa_params &params, const cta
   start_q(params, make_q_thread(params, plan, smem, 0), plan.num_heads, 0, load);
   score_warp sw = make_score_warp();
   mma::value_warp vw = mma::make_value_warp();
-  bool has_position = false;
-  store_column(smem, gather_window(params, plan, smem, index, has_position));
+  pending_column<k_format, v_format> column = gather_window(params, plan, smem, index);
   //: if with_sinks
-  store_sinks(params, plan, smem, 0);
+  float sink = load_sink(params, plan, threadIdx.x);
   //: end
-  if (__syncthreads_or(has_position) == 0) { /* columns are written */
-    for (unsigned tile = 0; tile < num_stages; tile++) {
-      wait_tile(smem, tile, 0); /* copies outlive no CTA */
-    }
-    return false;
-  }
+  store_column(smem, column);
+  //: if with_sinks
+  store_sink(smem, sink);
+  //: end
 #pragma unroll 1
   for (unsigned round = 0;; round++) {
     score_tiles scores;
     if constexpr (q_is_resident) {
       store_q(make_q_thread(params, plan, smem, 0), 0, round, load);
-      __syncthreads();
-      mma::settle_columns<k_format>(smem, sw, round);
+      if (round == 0) {
+        settle_rows<k_format, 0>(smem, 0, stage_rows);
+      } else {
+        __syncthreads();
+      }
       mma::make_scores<k_format>(smem, sw, 0, round, scores);
     } else {
       mma::make_scores_streaming_q<k_format>(params, smem, sw, make_q_thread(params, plan, smem, 0), plan.num_heads,
                                              round, load, scores);
+    }
+    if (smem.has_position == 0) {
+      return false;
     }
     scale_scores(smem, sw, 0, params.scale * log2_e, score_factor(round), soft_cap_of(params), scores);
     __syncthreads();
@@ -64,7 +67,7 @@ __device__ __forceinline__ bool decode_exact(const swa_params &params, const cta
     init_rows(state);
     make_weights(smem, sw, 0, scores, state);
     publish_sums(smem, sw, state);
-    __syncthreads(); /* with it all rows: each was waited for by the warps that made its scores */
+    __syncthreads();
     //: if with_lse
     store_lse(params, plan, smem, 0, round);
     //: end
@@ -103,15 +106,17 @@ __device__ __forceinline__ tile_row make_tile_row([[maybe_unused]] const swa_par
   return tiles;
 }
 
-//: if with_extra
 /* Both scopes' rows are read by the same code. */
-constexpr bool is_one_format = kv::is_same<k_format, extra_format>;
-//: end
+constexpr bool is_one_format = extra_size == 0 || kv::is_same<k_format, extra_format>;
+
+/* Tiles that are on their way while one is worked on. */
+constexpr unsigned gather_lead = num_stages > 1 ? num_stages - 1 : 1;
 
 /* What of a tile is gathered next, while the tile before is worked on. */
 struct tile_gather {
   unsigned next; /* tile of the row */
   lane_index index;
+  pending_column<k_format, v_format> column; /* of the tile that is on its way */
 };
 
 __device__ __forceinline__ lane_index load_tile_index(const swa_params &params, const cta_plan &plan,
@@ -129,38 +134,37 @@ __device__ __forceinline__ lane_index load_tile_index(const swa_params &params, 
 }
 
 template <class K, class V>
-__device__ __forceinline__ void gather_tile(const swa_params &params, const swa_scope &scope, const cta_plan &plan,
-                                            smem_plan &smem, const lane_index &index, unsigned shared_row,
-                                            bool &has_position)
+__device__ __forceinline__ pending_column<K, V> gather_tile(const swa_params &params, const swa_scope &scope,
+                                                            const cta_plan &plan, smem_plan &smem,
+                                                            const lane_index &index, unsigned shared_row)
 {
-  row_slots slots = slots_of(scope, index);
-  has_position |= slots.k != masked_slot;
-  store_column(smem, gather_rows<K, V, kv_tile>(params, scope, plan.kv_head, smem, slots, shared_row));
+  return gather_rows<K, V, kv_tile>(params, scope, plan.kv_head, smem, slots_of(scope, index), shared_row);
 }
 
-/* Starts the copies of the row's next tile into its stage. */
+/* Starts the copies of the row's next tile into its stage, a group of each thread's, of nothing behind the last. Its
+ * columns are closed later, when their scales have arrived. */
 __device__ __forceinline__ void gather_next(const swa_params &params, const cta_plan &plan, smem_plan &smem,
-                                            const tile_row &tiles, unsigned landed, tile_gather &gather,
-                                            bool &has_position)
+                                            const tile_row &tiles, tile_gather &gather)
 {
-  if (gather.next >= tiles.end) {
-    return;
+  gather.column.column = no_column;
+  if (gather.next < tiles.end) {
+    unsigned tile = gather.next++, shared_row = (tile - tiles.first) % num_stages * kv_tile;
+    lane_index index = gather.index;
+    gather.index = load_tile_index(params, plan, tiles, tile + 1);
+    //: if with_extra
+    bool is_extra = tile >= tiles.num_window_tiles;
+    if (is_one_format) {
+      swa_scope scope = is_extra ? params.extra : params.window;
+      gather.column = gather_tile<k_format, v_format>(params, scope, plan, smem, index, shared_row);
+    } else if (is_extra) {
+      store_column(smem, gather_tile<extra_format, extra_format>(params, params.extra, plan, smem, index, shared_row));
+    } else
+    //: end
+    {
+      gather.column = gather_tile<k_format, v_format>(params, params.window, plan, smem, index, shared_row);
+    }
   }
-  unsigned tile = gather.next++, shared_row = (landed + tile - tiles.first) % num_stages * kv_tile;
-  lane_index index = gather.index;
-  gather.index = load_tile_index(params, plan, tiles, tile + 1);
-  //: if with_extra
-  if (is_one_format) {
-    swa_scope scope = tile >= tiles.num_window_tiles ? params.extra : params.window;
-    gather_tile<k_format, k_format>(params, scope, plan, smem, index, shared_row, has_position);
-    return;
-  }
-  if (tile >= tiles.num_window_tiles) {
-    gather_tile<extra_format, extra_format>(params, params.extra, plan, smem, index, shared_row, has_position);
-    return;
-  }
-  //: end
-  gather_tile<k_format, v_format>(params, params.window, plan, smem, index, shared_row, has_position);
+  ptx::cp_async_commit_group();
 }
 
 /* Scores of a tile of either scope. */
@@ -168,17 +172,14 @@ template <class K>
 __device__ __forceinline__ void score_tile(const swa_params &params, smem_plan &smem, const score_warp &sw,
                                            unsigned shared_row, unsigned round, score_tiles &scores)
 {
-  //: if with_groups
-  kv::settle_rows<K>(smem, shared_row, kv_tile);
-  //: end
+  settle_rows<K, gather_lead - 1>(smem, shared_row, kv_tile);
   mma::make_scores<K>(smem, sw, shared_row, round, scores);
   scale_scores(smem, sw, shared_row, params.scale * log2_e, score_factor(round), soft_cap_of(params), scores);
 }
 
-/* One pass with online softmax: tiles go round num_stages stages, and `landed` counts tiles over all passes. */
+/* One pass with online softmax: tiles go round num_stages stages. */
 __device__ __forceinline__ void decode_online_pass(const swa_params &params, const cta_plan &plan, smem_plan &smem,
-                                                   unsigned first_head, unsigned round, const q_thread &q_at,
-                                                   unsigned &landed, bool &has_position)
+                                                   unsigned first_head, unsigned round, const q_thread &q_at)
 {
   score_warp sw = make_score_warp();
   mma::value_warp vw = mma::make_value_warp();
@@ -188,24 +189,26 @@ __device__ __forceinline__ void decode_online_pass(const swa_params &params, con
   mma::value_tiles values;
   mma::clear_values(values);
 
-  tile_gather gather = {tiles.first, load_tile_index(params, plan, tiles, tiles.first)};
+  tile_gather gather = {tiles.first, load_tile_index(params, plan, tiles, tiles.first), {}};
   q_load load;
   start_q(params, q_at, plan.num_heads - first_head, 0, load);
+  //: if with_sinks
+  float sink = load_sink(params, plan, first_head + threadIdx.x);
+  //: end
 #pragma unroll 1
-  for (unsigned stage = 0; stage + 1 < num_stages || stage == 0; stage++) {
-    gather_next(params, plan, smem, tiles, landed, gather, has_position);
+  for (unsigned lead = 0; lead < gather_lead; lead++) {
+    gather_next(params, plan, smem, tiles, gather);
+    store_column(smem, gather.column);
   }
   //: if with_sinks
-  store_sinks(params, plan, smem, first_head);
+  store_sink(smem, sink);
   //: end
   store_q(q_at, 0, round, load);
-  __syncthreads();
 
 #pragma unroll 1
   for (unsigned tile = tiles.first; tile < tiles.end; tile++) {
-    unsigned turn = landed + tile - tiles.first, stage = turn % num_stages, shared_row = stage * kv_tile;
+    unsigned shared_row = (tile - tiles.first) % num_stages * kv_tile;
     unsigned positions = plan.len - tile * kv_tile;
-    wait_tile(smem, stage, turn / num_stages & 1);
     score_tiles scores;
     //: if with_extra
     bool is_extra = tile >= tiles.num_window_tiles, is_other = is_extra && !is_one_format;
@@ -222,7 +225,7 @@ __device__ __forceinline__ void decode_online_pass(const swa_params &params, con
     __syncthreads();
     if constexpr (num_stages > 1) {
       /* into the stage of the tile before, whose values every warp has added */
-      gather_next(params, plan, smem, tiles, landed, gather, has_position);
+      gather_next(params, plan, smem, tiles, gather);
     }
     make_weights(smem, sw, shared_row, scores, state);
     __syncthreads();
@@ -237,17 +240,15 @@ __device__ __forceinline__ void decode_online_pass(const swa_params &params, con
     }
     if constexpr (num_stages == 1) {
       __syncthreads();
-      gather_next(params, plan, smem, tiles, landed, gather, has_position);
-      __syncthreads();
+      gather_next(params, plan, smem, tiles, gather);
     }
+    store_column(smem, gather.column);
   }
-  landed += tiles.end - tiles.first;
 
   publish_sums(smem, sw, state);
   __syncthreads();
   //: if with_splits
-  bool any_position = __syncthreads_or(has_position) != 0;
-  store_split(make_split_unit(params, plan, first_head), plan, smem, vw, round, any_position, values);
+  store_split(make_split_unit(params, plan, first_head), plan, smem, vw, round, smem.has_position != 0, values);
   //: end
   //: if without_splits
   //: if with_lse
@@ -261,12 +262,11 @@ __device__ __forceinline__ void decode_online_pass(const swa_params &params, con
 /* False: every position is masked, and out is not what it should be. */
 __device__ __forceinline__ bool decode_online(const swa_params &params, const cta_plan &plan, smem_plan &smem)
 {
-  unsigned landed = 0, first_head = 0, round = 0;
-  bool has_position = false;
+  unsigned first_head = 0, round = 0;
 #pragma unroll 1
   for (;;) {
     q_thread q_at = make_q_thread(params, plan, smem, first_head);
-    decode_online_pass(params, plan, smem, first_head, round, q_at, landed, has_position);
+    decode_online_pass(params, plan, smem, first_head, round, q_at);
     bool is_done = round == smem.last_round;
     //: if with_splits
     if (is_done) {
@@ -278,10 +278,10 @@ __device__ __forceinline__ bool decode_online(const swa_params &params, const ct
     //: end
     round = is_done ? 0 : round + 1;
     first_head += is_done ? pass_heads : 0;
+    __syncthreads(); /* every warp has read rows, sums and tops, which the next pass overwrites, and stored its out */
     if (first_head >= plan.num_heads) {
-      return with_splits || __syncthreads_or(has_position) != 0; /* splits store what is empty too */
+      return with_splits || smem.has_position != 0; /* splits store what is empty too */
     }
-    __syncthreads(); /* every warp has read rows, sums and tops, which the next pass overwrites */
     if (is_done) {
       init_rounds(smem);
       __syncthreads();
@@ -298,10 +298,10 @@ extern "C" __global__ void __launch_bounds__(swa::num_threads, swa::min_ctas_per
   swa::ptx::griddepcontrol_wait(); /* before anything is read that a kernel before may have written */
   swa::prefetch_indices(params, blockIdx.x);
   swa::cta_plan plan = swa::make_plan(params);
-  swa::init_tile_barriers(smem);
   swa::init_rounds(smem);
   if (threadIdx.x == 0) {
     smem.has_nan_code = 0;
+    smem.has_position = 0;
     //: if with_groups
     smem.needs_mending = 0;
     //: end

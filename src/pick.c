@@ -69,10 +69,11 @@ static uint32_t cap_value(const sj_config_field *field, uint32_t chosen, uint32_
   return chosen;
 }
 
-/* Whether a tile's rows arrive while those of the one before are worked on. */
+/* Whether a tile's rows arrive while those of the one before are worked on. For many heads it matters less than long
+ * tiles do: arithmetic takes most of their time. */
 static bool has_overlap(const sj_tile_plan *plan)
 {
-  return plan->exact_softmax != 0 || plan->num_stages >= 2;
+  return plan->exact_softmax != 0 || plan->num_stages >= 2 || plan->pass_heads > 32;
 }
 
 /* The choice, else the nearest smaller one that fits the architecture: a

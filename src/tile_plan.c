@@ -15,6 +15,7 @@ enum {
   MAX_EXACT_SCORES = 64,     /* registers a thread gives to the scores of a whole window */
   MERGE_WARPS = 4,           /* 128 threads: what the longest row of a merge needs, see merge.c */
   MAX_STAGES = 4,            /* of online softmax: more hide nothing more */
+  TWO_CTA_HEADS = 32,        /* most heads of a pass whose sums leave registers for two CTAs of a multiprocessor */
   SYSTEM_SHARED_BYTES = 1024 /* that CUDA keeps of a CTA's share; CUDA C++ programming guide, compute capabilities */
 };
 
@@ -81,7 +82,7 @@ static uint32_t shared_bytes(const sj_tile_plan *plan, const swa_jit_config *con
   bytes += pass_rows * 2 * round_up(plan->score_warps_n * 4, 16);
   bytes += group_bytes(config, stage_rows);
   bytes += (config->sinks != 0 ? 3 : 2) * pass_rows * 4;
-  bytes = round_up(bytes, 8) + plan->num_stages * 8 + (group_bytes(config, stage_rows) != 0 ? 16 : 8);
+  bytes += group_bytes(config, stage_rows) != 0 ? 16 : 12;
   return round_up(bytes, 128);
 }
 
@@ -117,7 +118,7 @@ static void cut_exact(sj_tile_plan *plan, const swa_jit_config *config)
   }
 }
 
-/* Heads in passes of at most max_heads, so that the running sums of all of head_dim stay in registers. */
+/* Heads in passes of at most max_heads: the running sums of all of head_dim stay in registers. */
 static void cut_online(sj_tile_plan *plan, const swa_jit_config *config, uint32_t max_heads)
 {
   plan->exact_softmax = 0;
@@ -131,10 +132,17 @@ static void cut_online(sj_tile_plan *plan, const swa_jit_config *config, uint32_
   }
 }
 
+static bool fits_twice(const sj_tile_plan *plan, const sj_arch *arch)
+{
+  return arch->shared_memory_per_sm / (plan->shared_memory_bytes + SYSTEM_SHARED_BYTES) >= 2;
+}
+
 static void set_occupancy(sj_tile_plan *plan, const sj_arch *arch)
 {
-  uint32_t share = plan->shared_memory_bytes + SYSTEM_SHARED_BYTES;
-  plan->min_ctas_per_sm = arch->shared_memory_per_sm / share >= 2 ? 2 : 1;
+  plan->min_ctas_per_sm = fits_twice(plan, arch) ? 2 : 1;
+  if (plan->exact_softmax == 0 && plan->pass_heads > TWO_CTA_HEADS) {
+    plan->min_ctas_per_sm = 1;
+  }
   /* why: with the 128 registers that two CTAs leave a thread, ptxas 13.0 spills for sm_100 and later, not for sm_90. */
   if (arch->id >= SWA_JIT_ARCH_SM_100A && plan->exact_softmax && plan->pass_heads > 64) {
     plan->min_ctas_per_sm = 1;
@@ -158,15 +166,31 @@ static bool plan_exact(sj_tile_plan *plan, const swa_jit_config *config, const s
   return plan->shared_memory_bytes <= arch->shared_memory_bytes;
 }
 
+/* As many stages as fit: of two or more with which two CTAs fit, if there are and registers are left for two. */
+static bool fit_stages(sj_tile_plan *plan, const swa_jit_config *config, const sj_arch *arch)
+{
+  uint32_t most = 0;
+  for (plan->num_stages = MAX_STAGES; plan->num_stages >= 1; plan->num_stages--) {
+    plan->shared_memory_bytes = shared_bytes(plan, config);
+    if (plan->shared_memory_bytes > arch->shared_memory_bytes) {
+      continue;
+    }
+    most = larger(most, plan->num_stages);
+    if (plan->num_stages >= 2 && plan->pass_heads <= TWO_CTA_HEADS && fits_twice(plan, arch)) {
+      return true;
+    }
+  }
+  plan->num_stages = larger(most, 1);
+  plan->shared_memory_bytes = shared_bytes(plan, config);
+  return most != 0;
+}
+
 static bool plan_online(sj_tile_plan *plan, const swa_jit_config *config, const sj_arch *arch)
 {
-  for (uint32_t max_heads = 32; max_heads >= 16; max_heads /= 2) {
+  for (uint32_t max_heads = 64; max_heads >= 16; max_heads /= 2) {
     cut_online(plan, config, max_heads);
-    for (plan->num_stages = MAX_STAGES; plan->num_stages >= 1; plan->num_stages--) {
-      plan->shared_memory_bytes = shared_bytes(plan, config);
-      if (plan->shared_memory_bytes <= arch->shared_memory_bytes) {
-        return true;
-      }
+    if (fit_stages(plan, config, arch)) {
+      return true;
     }
   }
   return false;

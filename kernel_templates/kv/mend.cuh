@@ -18,6 +18,12 @@
 namespace swa::kv
 {
 //: if with_groups
+/* Of the stage that a row lies in; exact softmax has one for all rows. */
+__device__ __forceinline__ unsigned mending_bit(unsigned row)
+{
+  return exact_softmax ? 1u : 1u << row / kv_tile;
+}
+
 /* tail_factor of a row that waits to be mended is negative. */
 template <class K>
 __device__ __forceinline__ void store_factors(smem_plan &smem, unsigned row, const typename K::row_scales &scales,
@@ -49,7 +55,7 @@ __device__ __forceinline__ void store_groups(smem_plan &smem, unsigned row, cons
     smem.scale_bytes[word][row] = scales.w[word];
   }
   if (is_doubtful) {
-    smem.needs_mending = 1;
+    atomicOr(&smem.needs_mending, mending_bit(row));
   }
 }
 
@@ -127,23 +133,28 @@ __device__ __forceinline__ unsigned tail_address(const smem_plan &smem, unsigned
   return ptx::shared_address(smem.rows) + k_layout::unit_offset(row, code_units<K> + 2 * pair);
 }
 
-/* The tails of rows that have landed, all threads sharing the work. A row with an element that is too large is left as
- * it is, to be mended. */
+/* The tails of the rows that this warp has copied and whose scales its lanes have stored, of num_rows from first_row
+ * on. A row with an element that is too large is left as it is, to be mended. */
 template <class K>
 __device__ __forceinline__ void convert_tails(smem_plan &smem, unsigned first_row, unsigned num_rows)
 {
-  static_assert(tail_pairs<K> == 0 || tail_pairs<K> == 4, "a quad of lanes has a row's tail");
-  for (unsigned i = threadIdx.x; i < num_rows * tail_pairs<K>; i += num_threads) {
-    unsigned row = first_row + i / 4, address = tail_address<K>(smem, row, i % 4), quad = threadIdx.x % warp_size & ~3u;
+  static_assert(tail_pairs<K> == 4, "a quad of lanes has a row's tail");
+  unsigned warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size, quad = lane & ~3u;
+  __syncwarp(); /* what the other lanes copied and stored is there */
+#pragma unroll 1
+  for (unsigned first = 0; first < num_rows; first += warp_size / 4 * num_warps) {
+    unsigned i = first + lane / 4 * num_warps + warp;
+    bool has_row = i < num_rows;
+    unsigned row = first_row + (has_row ? i : warp), address = tail_address<K>(smem, row, lane % 4);
     float factor = smem.tail_factor[row];
     tail_pair pair = load_tail_pair(address, factor);
     bool is_left = (__ballot_sync(0xffffffffu, is_too_large(pair)) >> quad & 15) != 0;
     __syncwarp(); /* the quad has read what its first lane may write */
-    if (factor > 0.0f && !is_left) {
+    if (has_row && factor > 0.0f && !is_left) {
       store_tail_pair(address, pair);
-    } else if (factor > 0.0f && i % 4 == 0) {
-      smem.tail_factor[row] = -fabsf(factor);
-      smem.needs_mending = 1;
+    } else if (has_row && factor > 0.0f && lane % 4 == 0) {
+      smem.tail_factor[row] = -factor;
+      atomicOr(&smem.needs_mending, mending_bit(row));
     }
   }
 }
@@ -167,24 +178,21 @@ __device__ __forceinline__ void mend_row(smem_plan &smem, unsigned row)
   }
 }
 
-/* Rows first_row to first_row + num_rows, which have landed, made ready for products, by all threads. needs_mending is
- * the same to all of them: it is set before a barrier that they all have passed. */
+/* Mends what waits for it of num_rows rows from first_row on, a stage's or all of exact softmax, by all threads. They
+ * see the same bit: rows are marked before the barrier that they have passed, or after another. */
 template <class K>
-__device__ __forceinline__ void settle_rows(smem_plan &smem, unsigned first_row, unsigned num_rows)
+__device__ __forceinline__ void mend_rows(smem_plan &smem, unsigned first_row, unsigned num_rows)
 {
-  if constexpr (K::num_groups != 0) {
-    if constexpr (tail_pairs<K> != 0) {
-      convert_tails<K>(smem, first_row, num_rows);
-      __syncthreads();
-    }
-    if (smem.needs_mending != 0) {
+  if ((smem.needs_mending & mending_bit(first_row)) != 0) {
 #pragma unroll 1
-      for (unsigned row = first_row + threadIdx.x; row < first_row + num_rows; row += num_threads) {
-        if (smem.tail_factor[row] < 0.0f) {
-          mend_row<K>(smem, row);
-        }
+    for (unsigned row = first_row + threadIdx.x; row < first_row + num_rows; row += num_threads) {
+      if (smem.tail_factor[row] < 0.0f) {
+        mend_row<K>(smem, row);
       }
-      __syncthreads();
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      atomicAnd(&smem.needs_mending, ~mending_bit(first_row));
     }
   }
 }

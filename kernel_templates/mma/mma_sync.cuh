@@ -257,22 +257,6 @@ __device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w
   note_products(smem, w, tiles, round, nan_bits);
 }
 
-/* Until the rows of this warp's columns are ready, for the first round; where rows have to be settled, until all are.
- * */
-template <class K>
-__device__ __forceinline__ void settle_columns(smem_plan &smem, const score_warp &w, [[maybe_unused]] unsigned round)
-{
-  wait_columns(smem, w);
-  //: if with_groups
-  if (round == 0 && (kv::tail_pairs<K> != 0 || smem.needs_mending != 0)) {
-    for (unsigned tile = 0; tile < num_stages; tile++) {
-      wait_tile(smem, tile, 0);
-    }
-    kv::settle_rows<K>(smem, 0, stage_rows);
-  }
-  //: end
-}
-
 /* The same, with Q in two turns of chunks: one is multiplied while the next is on its way. */
 template <class K>
 __device__ __forceinline__ void make_scores_streaming_q(const swa_params &params, smem_plan &smem, const score_warp &w,
@@ -297,7 +281,9 @@ __device__ __forceinline__ void make_scores_streaming_q(const swa_params &params
       start_q(params, q_at, num_heads, first + q_turn_chunks, load);
     }
     if (first == 0) {
-      settle_columns<K>(smem, w, round);
+      if (round == 0) {
+        settle_rows<K, 0>(smem, 0, stage_rows);
+      }
       bytes = load_row_bytes<K>(chunk_addresses<K>(at, first, first_stage), w);
     }
     sync_q_group();

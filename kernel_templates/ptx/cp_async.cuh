@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asynchronous copies of 16 bytes, global to shared. PTX ISA 8.x, sections cp.async and cp.async.mbarrier.arrive. */
+/* Asynchronous copies of 16 bytes, global to shared. PTX ISA 8.x, sections cp.async, cp.async.commit_group and
+ * cp.async.wait_group. */
 #ifndef SWA_PTX_CP_ASYNC_CUH
 #define SWA_PTX_CP_ASYNC_CUH
 
@@ -12,10 +13,17 @@ __device__ __forceinline__ void cp_async_16(unsigned shared, const void *global,
                : "memory");
 }
 
-/* One of the barrier's expected arrivals, made when this thread's copies so far have landed. */
-__device__ __forceinline__ void cp_async_mbarrier_arrive_noinc(unsigned barrier)
+/* This thread's copies since the last call are one group. */
+__device__ __forceinline__ void cp_async_commit_group()
 {
-  asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(barrier) : "memory");
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+/* Until all but this thread's latest `most_pending` groups have landed. */
+template <unsigned most_pending>
+__device__ __forceinline__ void cp_async_wait_group()
+{
+  asm volatile("cp.async.wait_group %0;" ::"n"(most_pending) : "memory");
 }
 } // namespace swa::ptx
 

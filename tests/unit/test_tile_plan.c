@@ -125,8 +125,24 @@ static void online_pass_has_few_heads_where_memory_is_short(void **state)
 {
   (void)state;
   swa_jit_config config = make_config(512, 128, 128, 1000);
-  assert_int_equal(plan_of(&config, SWA_JIT_ARCH_SM_90A).pass_heads, 32);
+  assert_int_equal(plan_of(&config, SWA_JIT_ARCH_SM_90A).pass_heads, 64);
   assert_int_equal(plan_of(&config, SWA_JIT_ARCH_SM_89).pass_heads, 16);
+}
+
+/* Where registers are left for two CTAs a multiprocessor, two stages are enough; a pass of 64 heads has all of them. */
+static void online_stages_leave_room_for_a_second_cta(void **state)
+{
+  (void)state;
+  swa_jit_config config = make_config(512, 16, 64, 1000);
+  sj_tile_plan few = plan_of(&config, SWA_JIT_ARCH_SM_90A);
+  assert_int_equal(few.num_stages, 2);
+  assert_int_equal(few.min_ctas_per_sm, 2);
+  config.head_group = 64;
+  sj_tile_plan many = plan_of(&config, SWA_JIT_ARCH_SM_90A);
+  assert_int_equal(many.num_stages, 4);
+  assert_int_equal(many.min_ctas_per_sm, 1);
+  config.head_dim = 64; /* so small that two would fit into shared memory */
+  assert_int_equal(plan_of(&config, SWA_JIT_ARCH_SM_90A).min_ctas_per_sm, 1);
 }
 
 static void architecture_without_room_is_unsupported_with_the_figures(void **state)
@@ -164,6 +180,7 @@ int main(void)
       cmocka_unit_test(every_configuration_fits_every_architecture),
       cmocka_unit_test(window_that_shared_memory_cannot_hold_is_online),
       cmocka_unit_test(online_pass_has_few_heads_where_memory_is_short),
+      cmocka_unit_test(online_stages_leave_room_for_a_second_cta),
       cmocka_unit_test(architecture_without_room_is_unsupported_with_the_figures),
       cmocka_unit_test(merge_needs_threads_and_nothing_else),
   };
