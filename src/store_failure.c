@@ -50,7 +50,8 @@ void sj_store_keep_failure(sj_store *store, const sj_key *key, uint32_t nvrtc_ve
   sj_text_finish(&text);
 }
 
-/* How long ago the failure was kept; negative when its time is over, or lies in the future. */
+/* How long ago the failure was kept; negative when its time is over. A file server's clock may be ahead of this
+ * machine's; a time further in the future than it may lie in the past tells of a clock that was set back. */
 static int64_t age_of(const sj_store *store, const struct stat *status)
 {
   struct timespec now;
@@ -58,7 +59,8 @@ static int64_t age_of(const sj_store *store, const struct stat *status)
     return -1;
   }
   const int64_t age_s = (int64_t)now.tv_sec - (int64_t)status->st_mtime;
-  return age_s < LIFETIME_S ? age_s : -1;
+  const bool is_over = age_s >= LIFETIME_S || age_s <= -LIFETIME_S;
+  return is_over ? -1 : age_s < 0 ? 0 : age_s;
 }
 
 /* The file's bytes, malloc'd; NULL when there is nothing to read. */

@@ -86,9 +86,11 @@ static const char *open_remedy(int error)
   switch (error) {
   case ENOTDIR:
   case ELOOP:
-    return "a part of the path is a file, or its last part a symbolic link: name a real folder";
+    return "a part of the path is a file, or its last part a symbolic link: name a real folder with "
+           "cache_dir or SWA_JIT_CACHE_DIR";
   case ENOENT:
-    return "the folder does not exist and may not be created: name an existing one, or allow writing";
+    return "the folder does not exist and may not be created: name an existing one with cache_dir or "
+           "SWA_JIT_CACHE_DIR, or allow writing";
   case EMFILE:
   case ENFILE:
     return "raise the limit of open files (ulimit -n)";

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask [--kernel] [--flags N] [--lock-wait-ms N] [--cache-dir DIR] [--config TEXT]...: asks a library object for one
- * cubin (or loaded kernel) a configuration through the public interface and prints what became of it, one name=value a
- * line. The log goes to standard error. The exit status is 0 whatever the library's status, and 2 for a wrong command
- * line. */
+/* ask [--kernel] [--flags N] [--lock-wait-ms N] [--cache-dir DIR] [--chdir DIR] [--config TEXT]...: asks a library
+ * object for one cubin (or loaded kernel) a configuration through the public interface and prints what became of it,
+ * one name=value a line. The log goes to standard error. --chdir goes to that folder once the library is open. The exit
+ * status is 0 whatever the library's status, and 2 for a wrong command line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "swa_jit/swa_jit.h"
 
@@ -13,6 +14,7 @@ enum { MAX_CONFIGS = 64 };
 
 typedef struct command {
   int wants_kernel;
+  const char *chdir_to;
   swa_jit_options options;
   unsigned num_configs;
   swa_jit_config configs[MAX_CONFIGS];
@@ -49,6 +51,8 @@ static int read_command(int argc, char **argv, command *command_out)
       command_out->options.flags = (uint32_t)strtoul(value, NULL, 0);
     } else if (strcmp(argv[i], "--cache-dir") == 0) {
       command_out->options.cache_dir = value;
+    } else if (strcmp(argv[i], "--chdir") == 0) {
+      command_out->chdir_to = value;
     } else if (strcmp(argv[i], "--lock-wait-ms") == 0) {
       command_out->options.lock_wait_ms = (uint32_t)strtoul(value, NULL, 0);
     } else if (strcmp(argv[i], "--config") != 0 || !add_config(value, command_out)) {
@@ -115,6 +119,7 @@ static void print_stats(swa_jit_lib *lib)
   printf("evictions=%llu\n", (unsigned long long)stats.evictions);
   printf("lock_waits=%llu\n", (unsigned long long)stats.lock_waits);
   printf("lock_failures=%llu\n", (unsigned long long)stats.lock_failures);
+  printf("failures_remembered=%llu\n", (unsigned long long)stats.failures_remembered);
 }
 
 static void ask_all(const command *asked, swa_jit_lib *lib)
@@ -135,11 +140,17 @@ int main(int argc, char **argv)
   swa_jit_lib *lib = NULL;
   asked.options.log = log_line;
   if (read_command(argc, argv, &asked) != 0) {
-    fprintf(stderr, "usage: ask [--kernel] [--flags N] [--lock-wait-ms N] [--cache-dir DIR] [--config TEXT]...\n");
+    fprintf(
+        stderr,
+        "usage: ask [--kernel] [--flags N] [--lock-wait-ms N] [--cache-dir DIR] [--chdir DIR] [--config TEXT]...\n");
     return 2;
   }
   swa_jit_status status = swa_jit_open(&asked.options, &lib);
   printf("open=%s\n", swa_jit_status_name(status));
+  if (status == SWA_JIT_OK && asked.chdir_to != NULL && chdir(asked.chdir_to) != 0) {
+    perror(asked.chdir_to);
+    return 2;
+  }
   if (status == SWA_JIT_OK) {
     ask_all(&asked, lib);
     print_stats(lib);
