@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The devices as data: "Compute Capabilities" of the CUDA C++ Programming Guide for the limits, the makers' data sheets
- * (A100 SXM 80 GB, H200 SXM, B200) for the sizes and clocks. */
+/* The devices as data: "Compute Capabilities" of the CUDA C++ Programming Guide for the limits, the makers' data
+ * sheets (A100 SXM 80 GB, H200 SXM, B200) for the sizes and clocks. */
 #include "machine.h"
 
 #include <string.h>

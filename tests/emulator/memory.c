@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocations of global memory: one reserved window, a list sorted by address, and a search that goes on from where the
- * last one ended, so that freed memory stays unallocated for as long as there is other room. */
+/* Allocations of global memory: one reserved window, a list sorted by address, and a search that goes on from where
+ * the last one ended, so that freed memory stays unallocated for as long as there is other room. */
 #include "memory.h"
 
 #include <pthread.h>

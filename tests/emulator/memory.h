@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Global memory as the machine's own instructions see it. Every byte has a byte that says what it is, so that one look
- * tells both bounds and whether it was ever written. */
+/* Global memory as the machine's own instructions see it. Every byte has a byte that says what it is, so that one
+ * look tells both bounds and whether it was ever written. */
 #ifndef EMU_MEMORY_H
 #define EMU_MEMORY_H
 
@@ -9,8 +9,8 @@
 
 #include "machine.h"
 
-/* The windows of the generic address space. A shared address is the block's rank in its cluster << 24 and an offset; a
- * local address is an offset into the thread's own bytes. */
+/* The windows of the generic address space. A shared address is the block's rank in its cluster << 24 and an offset;
+ * a local address is an offset into the thread's own bytes. */
 #define EMU_SHARED_WINDOW 0x010000000000ull
 #define EMU_LOCAL_WINDOW 0x020000000000ull
 #define EMU_PARAM_WINDOW 0x030000000000ull

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A PTX text as data: what the parser makes and the decoder reads. Names are spans of the own copy of the text that the
- * module keeps, which ends in a zero. */
+/* A PTX text as data: what the parser makes and the decoder reads. Names are spans of the own copy of the text that
+ * the module keeps, which ends in a zero. */
 #ifndef EMU_PTX_MODULE_H
 #define EMU_PTX_MODULE_H
 

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* atom and red. Blocks run on several threads of the host: a lock an address makes an operation whole. */
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "families.h"
+#include "lanes.h"
+#include "numbers.h"
+
+enum { LOCKS = 64 };
+static _Atomic unsigned char locks[LOCKS];
+
+static void lock(unsigned index)
+{
+  while (atomic_exchange_explicit(&locks[index], 1, memory_order_acquire) != 0) {
+    sched_yield();
+  }
+}
+
+static void unlock(unsigned index)
+{
+  atomic_store_explicit(&locks[index], 0, memory_order_release);
+}
+
+enum { ADD, MIN, MAX, INC, DEC, AND, OR, XOR, EXCH, CAS };
+/* In the order of the choices below. */
+enum { B32 = 1, U32, S32, B64, U64, S64, F32, F64, F16, BF16, F16X2, BF16X2, B16 };
+static const uint8_t sizes[] = {0, 4, 4, 4, 8, 8, 8, 4, 8, 2, 2, 4, 4, 2};
+
+static uint64_t add_half(uint64_t a, uint64_t b, bool is_bf16)
+{
+  if (is_bf16) {
+    return emu_to_bf16(emu_odd_f32(emu_sum_odd(emu_bf16_value(a & 0xffff), emu_bf16_value(b & 0xffff))));
+  }
+  return emu_to_f16(emu_odd_f32(emu_sum_odd(emu_f16_value(a & 0xffff), emu_f16_value(b & 0xffff))));
+}
+
+static uint32_t least_half(uint32_t a, uint32_t b, bool is_bf16, bool most)
+{
+  const float x = is_bf16 ? emu_bf16_value(a) : emu_f16_value(a), y = is_bf16 ? emu_bf16_value(b) : emu_f16_value(b);
+  if (x != x || y != y) {
+    return x != x && y != y ? 0x7fff : x != x ? b : a;
+  }
+  const bool a_below = x < y || (x == y && signbit(x) && !signbit(y));
+  return a_below == most ? b : a;
+}
+
+static uint64_t floats(unsigned operation, unsigned type, uint64_t a, uint64_t b)
+{
+  if (type == F32) {
+    return emu_bits32(emu_canonical(emu_float32((uint32_t)a) + emu_float32((uint32_t)b)));
+  }
+  if (type == F64) {
+    const double sum = emu_float64(a) + emu_float64(b);
+    return sum != sum ? 0xfff8000000000000ull : emu_bits64(sum);
+  }
+  const bool is_bf16 = type == BF16 || type == BF16X2;
+  uint64_t result = 0;
+  for (unsigned at = 0; at < 8u * sizes[type]; at += 16) {
+    const uint64_t x = a >> at & 0xffff, y = b >> at & 0xffff;
+    const uint64_t part =
+        operation == ADD ? add_half(x, y, is_bf16) : least_half((uint32_t)x, (uint32_t)y, is_bf16, operation == MAX);
+    result |= part << at;
+  }
+  return result;
+}
+
+static uint64_t integers(unsigned operation, unsigned type, uint64_t a, uint64_t b)
+{
+  const bool less = type == S32 ? (int32_t)a < (int32_t)b : type == S64 ? (int64_t)a < (int64_t)b : a < b;
+  switch (operation) {
+  case ADD:
+    return a + b;
+  case MIN:
+    return less ? a : b;
+  case MAX:
+    return less ? b : a;
+  case INC:
+    return a >= b ? 0 : a + 1;
+  case DEC:
+    return a == 0 || a > b ? b : a - 1;
+  case AND:
+    return a & b;
+  case OR:
+    return a | b;
+  case XOR:
+    return a ^ b;
+  default:
+    return b;
+  }
+}
+
+static uint64_t apply(unsigned operation, unsigned type, uint64_t old, uint64_t b, uint64_t c)
+{
+  if (operation == CAS) {
+    return old == b ? c : old;
+  }
+  if (operation == EXCH) {
+    return b;
+  }
+  return type >= F32 && type <= BF16X2 ? floats(operation, type, old, b) : integers(operation, type, old, b);
+}
+
+/* Choices: order, scope, space, [noftz,] type. arg: the operation. */
+static emu_next run(emu_warp *warp, const emu_step *step, uint32_t active, emu_space space)
+{
+  const unsigned operation = step->arg & 15u, type = step->mods[4], size = sizes[type];
+  EMU_FOR_LANES(lane, active)
+  {
+    const uint64_t address = emu_address(warp, step, &step->src[0], lane);
+    uint8_t *at = emu_access(warp, step, lane, space, address, size, EMU_ATOMIC);
+    if (at == NULL) {
+      return EMU_FAULT;
+    }
+    const uint64_t mask = size == 8 ? ~0ull : (1ull << 8 * size) - 1;
+    const uint64_t b = emu_lane(warp, &step->src[1], lane) & mask;
+    const uint64_t c = operation == CAS ? emu_lane(warp, &step->src[2], lane) & mask : 0;
+    const unsigned which = (unsigned)((uintptr_t)at / 16 % LOCKS);
+    lock(which);
+    uint64_t old = 0;
+    memcpy(&old, at, size);
+    const uint64_t made = apply(operation, type, old, b, c);
+    memcpy(at, &made, size);
+    unlock(which);
+    if (step->num_dst > 0) {
+      emu_set_lane(warp, &step->dst[0], lane, old);
+    }
+  }
+  return EMU_NEXT;
+}
+
+#define IN_SPACE(name, space)                                                                                          \
+  static emu_next name(emu_warp *warp, const emu_step *step, uint32_t active)                                          \
+  {                                                                                                                    \
+    return run(warp, step, active, space);                                                                             \
+  }
+IN_SPACE(in_generic, EMU_GENERIC)
+IN_SPACE(in_global, EMU_GLOBAL)
+IN_SPACE(in_shared, EMU_SHARED)
+IN_SPACE(in_cluster, EMU_SHARED_CLUSTER)
+
+/* ---- The table -------------------------------------------------------------------------------------------- */
+
+#define ORDERS ".relaxed|acquire|release|acq_rel?.cta|cluster|gpu|sys?."
+/* The types that an operation has, written so that each keeps its number. */
+#define ROW(op, space, function, operation, operands, types, arg)                                                      \
+  {                                                                                                                    \
+    op ORDERS space "." operation ".noftz?." types, operands, function, 0, arg, 0                                      \
+  }
+#define SPACES(op, operation, operands, types, arg)                                                                    \
+  ROW(op, "-?", in_generic, operation, operands, types, arg),                                                          \
+      ROW(op, "global|-", in_global, operation, operands, types, arg),                                                 \
+      ROW(op, "shared|shared::cta", in_shared, operation, operands, types, arg),                                       \
+      ROW(op, "shared::cluster|-", in_cluster, operation, operands, types, arg)
+#define BOTH(operation, types, arg)                                                                                    \
+  SPACES("atom", operation, "=x a x", types, arg), SPACES("red", operation, "a x", types, arg)
+
+static const emu_row rows[] = {
+    BOTH("add", "-|u32|s32|-|u64|s64|f32|f64|f16|bf16|f16x2|bf16x2", ADD),
+    BOTH("min", "-|u32|s32|-|u64|s64|-|-|f16|bf16|f16x2|bf16x2", MIN),
+    BOTH("max", "-|u32|s32|-|u64|s64|-|-|f16|bf16|f16x2|bf16x2", MAX),
+    BOTH("inc", "-|u32", INC),
+    BOTH("dec", "-|u32", DEC),
+    BOTH("and", "b32|-|-|b64", AND),
+    BOTH("or", "b32|-|-|b64", OR),
+    BOTH("xor", "b32|-|-|b64", XOR),
+    SPACES("atom", "exch", "=x a x", "b32|-|-|b64", EXCH),
+    SPACES("atom", "cas", "=x a x x", "b32|-|-|b64|-|-|-|-|-|-|-|-|b16", CAS),
+};
+
+EMU_FAMILY(emu_family_atomic, rows);
