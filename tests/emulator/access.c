@@ -97,8 +97,8 @@ void emu_report_race(emu_warp *warp, const emu_step *step, unsigned lane, const 
   const bool is_async = with->row >= warps;
   const uint32_t row = is_async ? with->row - warps : with->row;
   emu_fault(warp, step, lane, EMU_ILLEGAL_ADDRESS,
-            "race: %s of shared memory at 0x%llx is not ordered with %s by %s warp %u lane %u", kind_words(kind),
-            (unsigned long long)address, done, is_async ? "an asynchronous operation of" : "", row, with->lane);
+            "race: %s of shared memory at 0x%llx is not ordered with %s by %swarp %u lane %u", kind_words(kind),
+            (unsigned long long)address, done, is_async ? "an asynchronous operation of " : "", row, with->lane);
 }
 
 /* Whether the bytes are in the state that the kind of access needs; a write leaves them written. */

@@ -6,7 +6,7 @@
 
 #include "exec.h"
 
-/* Rows of agents for whole operations (check.h), beyond the warps' and their lanes' own. */
+/* Rows of agents for whole operations (check_race.h), beyond the warps' and their lanes' own. */
 enum { EMU_EXTRA_AGENT_ROWS = 2 };
 
 typedef struct emu_event emu_event;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared memory is cut in cells of 16 bytes. A cell keeps the accesses that some later access could still race with:
  * the last writes, and the reads since. One entry stands for all lanes of a row that did the same at the same clock. */
-#include "check.h"
+#include "check_race.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "check.h"
+#include "check_race.h"
 #include "instructions.h"
 #include "memory.h"
 

@@ -6,8 +6,8 @@
  * agents of warp w's lanes, that do what cp.async and its like do; the further rows are for whole operations. An
  * operation's accesses are entered when it is issued, at the clock of its agent, and are ordered only for who has heard
  * of that clock: by a wait, or by an mbarrier that the operation arrives at. */
-#ifndef EMU_CHECK_H
-#define EMU_CHECK_H
+#ifndef EMU_CHECK_RACE_H
+#define EMU_CHECK_RACE_H
 
 #include <stdbool.h>
 #include <stdint.h>
