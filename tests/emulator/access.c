@@ -146,7 +146,8 @@ static uint8_t *access_shared(emu_warp *warp, const emu_step *step, unsigned lan
                                : kind == EMU_WRITE || kind == EMU_BARRIER_INIT ? EMU_RACE_WRITE
                                                                                : EMU_RACE_ATOMIC;
     emu_race_conflict with;
-    if (!emu_race_access(block->race, (emu_race_by){warp->index, lane, warp->index, lane}, offset, size, seen, &with)) {
+    if (!emu_race_access(block->race, (emu_race_by){warp->index, lane, warp->index, lane, false}, offset, size, seen,
+                         &with)) {
       emu_report_race(warp, step, lane, &with, address, kind);
       return NULL;
     }

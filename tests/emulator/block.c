@@ -94,7 +94,7 @@ int emu_cluster_make(emu_grid *grid, emu_cluster *cluster)
     emu_block *block = &cluster->blocks[b];
     block->cluster = cluster;
     block->cluster_rank = b;
-    block->race = emu_race_make(warps_each, EMU_EXTRA_AGENT_ROWS, block->shared_bytes);
+    block->race = emu_race_make(warps_each, EMU_EXTRA_AGENT_ROWS, grid->kernel->uses_async_proxy, block->shared_bytes);
     if (block->race == NULL || emu_async_make(block) != EMU_OK) {
       emu_cluster_free(cluster);
       return EMU_OUT_OF_MEMORY;

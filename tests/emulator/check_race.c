@@ -29,7 +29,8 @@ struct emu_race {
   cell *cells;
   emu_clocks *kept[KEPT_OBJECTS]; /* unused ones */
   uint32_t num_kept;
-  bool failed; /* no memory: from now on nothing is found */
+  bool failed;        /* no memory: from now on nothing is found */
+  uint32_t proxy_row; /* the first of num_warps rows: what the async proxy may know of the warps; 0: no such rows */
 };
 
 /* ---- What is known ---------------------------------------------------------------------------------------- */
@@ -139,7 +140,7 @@ static emu_clocks *own(emu_race *race, emu_clocks **handle)
 
 /* ---- Making ----------------------------------------------------------------------------------------------- */
 
-emu_race *emu_race_make(uint32_t num_warps, uint32_t extra_rows, uint32_t shared_bytes)
+emu_race *emu_race_make(uint32_t num_warps, uint32_t extra_rows, bool with_proxy, uint32_t shared_bytes)
 {
   emu_race *race = calloc(1, sizeof *race);
   if (race == NULL) {
@@ -147,6 +148,10 @@ emu_race *emu_race_make(uint32_t num_warps, uint32_t extra_rows, uint32_t shared
   }
   race->num_warps = num_warps;
   race->rows = 2 * num_warps + extra_rows;
+  if (with_proxy) {
+    race->proxy_row = race->rows;
+    race->rows += num_warps;
+  }
   race->num_cells = shared_bytes / CELL + 1;
   race->clocks = calloc(race->rows, sizeof *race->clocks);
   race->known = calloc((size_t)num_warps * LANES, sizeof(emu_clocks *));
@@ -156,6 +161,11 @@ emu_race *emu_race_make(uint32_t num_warps, uint32_t extra_rows, uint32_t shared
     return NULL;
   }
   return race;
+}
+
+uint32_t emu_race_extra_row(const emu_race *race)
+{
+  return 2 * race->num_warps;
 }
 
 static void drop_known(emu_race *race)
@@ -205,13 +215,13 @@ void emu_race_reset(emu_race *race)
 
 /* ---- Accesses --------------------------------------------------------------------------------------------- */
 
-/* The lanes of an entry that are not ordered before what is known. */
-static uint32_t unordered(const emu_clocks *known, const entry *old, uint32_t lanes)
+/* The lanes of an entry that are not ordered before what is known; row: the entry's, or what stands for it. */
+static uint32_t unordered(const emu_clocks *known, const entry *old, uint32_t row, uint32_t lanes)
 {
-  if (known->least[old->row] >= old->clock) {
+  if (known->least[row] >= old->clock) {
     return 0;
   }
-  const uint32_t *clocks = &known->clocks[(uint32_t)old->row * LANES];
+  const uint32_t *clocks = &known->clocks[row * LANES];
   uint32_t found = 0;
   for (uint32_t lane = 0; lane < LANES; lane++) {
     found |= (uint32_t)(clocks[lane] < old->clock) << lane;
@@ -219,12 +229,13 @@ static uint32_t unordered(const emu_clocks *known, const entry *old, uint32_t la
   return found & lanes;
 }
 
-/* Accesses of threads from before the last barrier of all are ordered; those of async agents may not be. */
+/* Accesses of threads from before the last barrier of all are ordered; those of async agents may not be, nor are
+ * threads' writes for the async proxy. */
 static void refresh(const emu_race *race, cell *at)
 {
   uint16_t kept = 0;
   for (uint16_t i = 0; i < at->count; i++) {
-    if (at->entries[i].row >= race->num_warps) {
+    if (at->entries[i].row >= race->num_warps || (race->proxy_row != 0 && at->entries[i].kind != EMU_RACE_READ)) {
       at->entries[kept++] = at->entries[i];
     }
   }
@@ -261,10 +272,13 @@ static bool access_cell(emu_race *race, cell *at, const emu_race_by *by, uint16_
     entry *old = &at->entries[i];
     const bool conflicts = (old->bytes & bytes) != 0 && (old->kind != kind || kind == EMU_RACE_WRITE);
     if (conflicts) {
+      /* A thread's write is known to the async proxy from the fence on that the writer, or who knew of it, made. */
+      const bool by_proxy = by->is_async_proxy && old->row < race->num_warps && old->kind != EMU_RACE_READ;
       uint32_t others = old->lanes;
       others &= old->row == by->row ? ~(1u << by->lane) : ~0u;
-      others &= old->row == by->warp ? ~(1u << by->known_lane) : ~0u;
-      const uint32_t bad = others == 0 ? 0 : unordered(known, old, others);
+      others &= old->row == by->warp && !by_proxy ? ~(1u << by->known_lane) : ~0u;
+      const uint32_t row = by_proxy ? race->proxy_row + old->row : old->row;
+      const uint32_t bad = others == 0 ? 0 : unordered(known, old, row, others);
       if (bad != 0) {
         *conflict_out = (emu_race_conflict){old->row, (uint32_t)__builtin_ctz(bad), (emu_race_kind)old->kind};
         return false;
@@ -439,7 +453,22 @@ void emu_race_learn(emu_race *race, uint32_t warp, uint32_t lane, uint32_t row, 
 
 void emu_race_proxy_fence(emu_race *race, uint32_t warp, uint32_t lanes)
 {
-  (void)race;
-  (void)warp;
-  (void)lanes;
+  if (race->failed || race->proxy_row == 0) {
+    return;
+  }
+  for (uint32_t lane = 0; lane < LANES; lane++) {
+    emu_clocks *to = (lanes >> lane & 1) == 0 ? NULL : own(race, &race->known[warp * LANES + lane]);
+    if (to == NULL) {
+      continue;
+    }
+    const size_t first = (size_t)race->proxy_row * LANES;
+    for (uint32_t i = 0; i < race->num_warps * LANES; i++) {
+      to->clocks[first + i] = to->clocks[i] > to->clocks[first + i] ? to->clocks[i] : to->clocks[first + i];
+    }
+    to->clocks[first + warp * LANES + lane] = race->clocks[warp];
+    for (uint32_t row = 0; row < race->num_warps; row++) {
+      find_least(to, race->proxy_row + row);
+    }
+  }
+  race->clocks[warp]++;
 }

@@ -33,13 +33,18 @@ typedef struct emu_race_conflict {
   emu_race_kind kind;
 } emu_race_conflict;
 
-/* An access: by agent (row, lane), with the knowledge of thread (warp, known_lane) that issued it. */
+/* An access: by agent (row, lane), with the knowledge of thread (warp, known_lane) that issued it. In the async proxy
+ * (bulk copies, wgmma, tcgen05; not cp.async) a thread's write is ordered only if a proxy fence stands between. */
 typedef struct emu_race_by {
   uint32_t row, lane, warp, known_lane;
+  bool is_async_proxy;
 } emu_race_by;
 
-/* rows: warps, then their async agents, then extra_rows more. NULL: no memory. */
-emu_race *emu_race_make(uint32_t num_warps, uint32_t extra_rows, uint32_t shared_bytes);
+/* rows: warps, then their async agents, then extra_rows more; with_proxy: some agents work in the async proxy, which
+ * costs more. NULL: no memory. */
+emu_race *emu_race_make(uint32_t num_warps, uint32_t extra_rows, bool with_proxy, uint32_t shared_bytes);
+/* The first of the extra rows. */
+uint32_t emu_race_extra_row(const emu_race *race);
 void emu_race_free(emu_race *race);
 /* A block begins. */
 void emu_race_reset(emu_race *race);
@@ -57,7 +62,7 @@ void emu_race_sync_lanes(emu_race *race, uint32_t warp, uint32_t lanes);
 /* A barrier of all live threads is complete: the accesses of threads before it are of no interest any more. */
 void emu_race_forget(emu_race *race);
 
-/* fence.proxy.async: what the lanes did and know is for async agents too. */
+/* fence.proxy.async: what the lanes did and know of others' writes is ordered for the async proxy too. */
 void emu_race_proxy_fence(emu_race *race, uint32_t warp, uint32_t lanes);
 
 /* The clock of a row, at which its accesses are entered. */

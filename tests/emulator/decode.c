@@ -418,6 +418,9 @@ static void decode_one(emu_decoder *decoder, emu_step *step)
   if (decoder->result != EMU_OK) {
     return;
   }
+  if ((step->flags & EMU_ROW_ASYNC) != 0) {
+    decoder->kernel->uses_async_proxy = true;
+  }
   if (at->guard != NULL) {
     step->has_guard = 1;
     step->guard = decoder->registers[at->guard->index];

@@ -104,7 +104,7 @@ static bool destination(emu_warp *warp, const emu_step *step, copy *made, uint32
     return false;
   }
   emu_race_conflict with;
-  if (!emu_race_access(block->race, (emu_race_by){agent_row(warp), lane, warp->index, lane}, offset, size,
+  if (!emu_race_access(block->race, (emu_race_by){agent_row(warp), lane, warp->index, lane, false}, offset, size,
                        EMU_RACE_WRITE, &with)) {
     emu_report_race(warp, step, lane, &with, address, EMU_WRITE);
     return false;
