@@ -220,7 +220,8 @@ static void parse_plain(ptx_parser *parser, ptx_operand *operand)
   } else {
     parse_number(parser, operand, false);
   }
-  if (operand->is_negated && (operand->kind != PTX_OP_REG || !operand->symbol->is_predicate)) {
+  if (parser->result == EMU_OK && operand->is_negated
+      && (operand->kind != PTX_OP_REG || !operand->symbol->is_predicate)) {
     ptx_fail(parser, operand->place, "'!' stands before predicates only");
   }
 }
