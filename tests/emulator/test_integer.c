@@ -2,15 +2,7 @@
 /* Integers, at their edges: one instruction a row, two or three operands, the result. */
 #include "test_main.h"
 
-#include <string.h>
-
-#include "snippet.h"
-
-typedef struct op_row {
-  const char *text;
-  uint64_t a, b, c;
-  uint64_t result;
-} op_row;
+#include "op_rows.h"
 
 #define W(op) op " %d0, %a0, %a1;"
 #define W1(op) op " %d0, %a0;"
@@ -132,44 +124,10 @@ static const op_row rows[] = {
     {"mov.b32 {%h0, %h1}, %a0; mov.b32 %d0, {%h1, %h0};", 0x11112222, 0, 0, 0x22221111},
 };
 
-enum { COUNT = sizeof rows / sizeof rows[0] };
-
-static uint64_t run(const op_row *row, unsigned lane_of_operands)
-{
-  static emu_snippet snippet;
-  memset(&snippet, 0, sizeof snippet);
-  char text[512];
-  snprintf(text, sizeof text, "setp.eq.u32 %%p0, 1, 1;\n%s", row->text);
-  snippet.text = text;
-  for (unsigned lane = 0; lane < SNIPPET_LANES; lane++) {
-    const int is_it = lane == lane_of_operands || lane_of_operands >= SNIPPET_LANES;
-    snippet.in[lane][0] = is_it ? row->a : lane;
-    snippet.in[lane][1] = is_it ? row->b : 3;
-    snippet.in[lane][2] = is_it ? row->c : 1;
-  }
-  snippet_run(&snippet);
-  if (snippet.result != EMU_OK) {
-    print_message("%s: %s\n", row->text, snippet.message.text);
-    assert_int_equal(snippet.result, EMU_OK);
-  }
-  const unsigned lane = lane_of_operands < SNIPPET_LANES ? lane_of_operands : 7;
-  return strstr(row->text, "%ld0") != NULL ? snippet.out[lane][4] : snippet.out[lane][0];
-}
-
 static void each_instruction_gives_its_result(void **state)
 {
   (void)state;
-  for (unsigned i = 0; i < COUNT; i++) {
-    for (unsigned lane = 0; lane <= SNIPPET_LANES; lane += 8) {
-      const uint64_t result = run(&rows[i], lane);
-      if (result != rows[i].result) {
-        print_message("%s of 0x%llx, 0x%llx, 0x%llx: 0x%llx instead of 0x%llx\n", rows[i].text,
-                      (unsigned long long)rows[i].a, (unsigned long long)rows[i].b, (unsigned long long)rows[i].c,
-                      (unsigned long long)result, (unsigned long long)rows[i].result);
-        fail();
-      }
-    }
-  }
+  assert_int_equal(op_rows_run(rows, sizeof rows / sizeof rows[0]), 0);
 }
 
 int main(void)
