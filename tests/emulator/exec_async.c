@@ -62,7 +62,9 @@ static void copy_happens(emu_event *event, uint32_t lanes)
   copy *made = (copy *)event;
   EMU_FOR_LANES(lane, lanes)
   {
-    memcpy(made->to[lane], made->is_early ? made->data[lane] : made->from[lane], made->bytes[lane]);
+    if (made->bytes[lane] > 0) { /* otherwise there is no source */
+      memcpy(made->to[lane], made->is_early ? made->data[lane] : made->from[lane], made->bytes[lane]);
+    }
     memset(made->to[lane] + made->bytes[lane], 0, made->size - (size_t)made->bytes[lane]);
   }
 }
