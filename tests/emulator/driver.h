@@ -206,8 +206,8 @@ void emu_op_free(emu_op *op);
 /* Puts op, which is taken whatever comes, behind the stream's others, or into the graph that the stream is captured
  * into. op NULL: no memory. */
 int emu_stream_add(emu_stream *stream, emu_op *op);
-/* Runs what stands on the stream, to the end or until order is passed; the first error. A stream in capture must not be
- * waited for. */
+/* Runs what stands on the stream, to the end or until order is passed; the first error. A stream in capture must not
+ * be waited for. */
 int emu_stream_finish(emu_stream *stream);
 int emu_stream_run_to(emu_stream *stream, uint64_t order);
 bool emu_stream_run_one(emu_stream *stream, int *result_out); /* false: nothing stood there */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies and fills. A call that waits runs on the default stream; of pageable memory also one that does not wait copies
- * in its call, since the caller may change or free it after that. */
+/* Copies and fills. A call that waits runs on the default stream; of pageable memory also one that does not wait
+ * copies in its call, since the caller may change or free it after that. */
 #include <stdlib.h>
 #include <string.h>
 

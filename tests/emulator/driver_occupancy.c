@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many blocks a multiprocessor holds: the least of what threads, shared memory, registers and slots allow (CUDA
- * C++ Programming Guide, "Technical Specifications per Compute Capability"). Registers are a guess: PTX names none that
- * are real. */
+ * C++ Programming Guide, "Technical Specifications per Compute Capability"). Registers are a guess: PTX names none
+ * that are real. */
 #include "driver.h"
 
 enum { WARP = 32, REGISTER_UNIT = 256 /* registers of a warp are given in */, SHARED_UNIT = 128, MOST_CLUSTERS = 16 };

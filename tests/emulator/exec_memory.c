@@ -6,7 +6,7 @@
 /* The types' bytes, in the order of TYPES, and whether a load extends the sign. */
 #define TYPES "b8|u8|s8|b16|u16|s16|b32|u32|s32|f32|b64|u64|s64|f64"
 static const uint8_t sizes[] = {0, 1, 1, 1, 2, 2, 2, 4, 4, 4, 4, 8, 8, 8, 8};
-static const uint8_t is_signed[] = {0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0};
+static const uint8_t is_signed[] = {0, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0};
 
 /* Where the words of an opcode stand among its pattern's choices: the first is the order (weak, relaxed, ...), the
  * last but one the vector, the last the type. */

@@ -17,6 +17,7 @@ static int run(const char *arch, const op_row *row, unsigned only, uint64_t *res
   snprintf(text, sizeof text, "setp.eq.u32 %%p0, 1, 1;\n%s", row->text);
   snippet.arch = arch;
   snippet.text = text;
+  snippet.shared = 4096;
   for (unsigned lane = 0; lane < SNIPPET_LANES; lane++) {
     const int is_it = lane == only || only == ALL_LANES;
     snippet.in[lane][0] = is_it ? row->a : lane;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_driver LIBCUDA: what a driver answers, call by call. The suite runs it on libcuda-emulator.so, and whoever has a
- * device on the vendor's libcuda, so that the emulator's answers are known to be the driver's own. Needs no test
- * framework. Status: 0 all as expected, 1 not, 2 wrong use, 77 no device. */
+/* test_driver LIBCUDA: what a driver answers, call by call. The suite runs it on libcuda-emulator.so, and whoever
+ * has a device on the vendor's libcuda, so that the emulator's answers are known to be the driver's own. Needs no
+ * test framework. Status: 0 all as expected, 1 not, 2 wrong use, 77 no device. */
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
