@@ -220,6 +220,7 @@ static void start_warp(emu_warp *warp)
   warp->groups[0] = (emu_group){.lanes = warp->live, .state = EMU_READY};
   warp->steps = warp->thread_steps = 0;
   warp->is_starved = 0;
+  warp->carry = warp->carry_written = 0;
   memset(warp->written, 0, block->kernel->num_written * sizeof(uint32_t));
   warp->written[0] = EMU_ALL_LANES;
   fill_specials(warp);

@@ -51,8 +51,9 @@ struct emu_warp {
   emu_group *group; /* the one that runs */
   uint64_t steps;   /* warp instructions */
   uint64_t thread_steps;
-  uint8_t is_starved;        /* of the scheduler: runs only when nobody else can */
-  struct emu_copies *copies; /* async.c: pending cp.async, NULL while there was none */
+  uint32_t carry, carry_written; /* of the condition code, by lanes */
+  uint8_t is_starved;            /* of the scheduler: runs only when nobody else can */
+  struct emu_copies *copies;     /* async.c: pending cp.async, NULL while there was none */
 };
 
 typedef struct emu_barrier {

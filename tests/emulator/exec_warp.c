@@ -215,7 +215,7 @@ static const emu_row rows[] = {
     ROW("redux.sync.min.abs?.NaN?.f32", "=w w w", redux_f32, 0, MIN, 100 | 128),
     ROW("redux.sync.max.abs?.NaN?.f32", "=w w w", redux_f32, 0, MAX, 100 | 128),
     ROW("elect.sync", "=w|p w", elect, 0, 0, 90),
-    ROW("bar.warp.sync", "w", warp_sync, 0, 0, 0),
+    ROW("bar.warp.sync", "w", warp_sync, EMU_ROW_ANYWHERE, 0, 0),
 };
 
 EMU_FAMILY(emu_family_warp, rows);

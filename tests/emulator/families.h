@@ -6,6 +6,7 @@
 #include "instructions.h"
 
 extern const emu_family emu_family_integer;  /* exec_integer.c */
+extern const emu_family emu_family_carry;    /* exec_carry.c */
 extern const emu_family emu_family_float;    /* exec_float.c */
 extern const emu_family emu_family_packed;   /* exec_packed.c: f16, bf16 and their pairs */
 extern const emu_family emu_family_convert;  /* exec_convert.c */

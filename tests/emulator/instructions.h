@@ -49,12 +49,13 @@ struct emu_step {
 };
 
 enum {
-  EMU_ROW_LAX = 1,     /* an unwritten source makes the result unwritten; otherwise it is a fault */
-  EMU_ROW_OWN = 2,     /* the function looks at the written masks of its operands itself, and sets its results' */
-  EMU_ROW_ALIGNED = 4, /* all live lanes of the warp must come here before it runs */
-  EMU_ROW_MEMBERS = 8, /* all lanes of the member mask, the last source, must come here before it runs */
-  EMU_ROW_ASYNC = 32,  /* its accesses are in the async proxy: the kernel's races are followed for that too */
-  EMU_ROW_ALWAYS = 16  /* also run when the guard leaves no lane: a branch */
+  EMU_ROW_LAX = 1,       /* an unwritten source makes the result unwritten; otherwise it is a fault */
+  EMU_ROW_OWN = 2,       /* the function looks at the written masks of its operands itself, and sets its results' */
+  EMU_ROW_ALIGNED = 4,   /* all live lanes of the warp must come here before it runs */
+  EMU_ROW_MEMBERS = 8,   /* all lanes of the member mask, the last source, must come here before it runs */
+  EMU_ROW_ASYNC = 32,    /* its accesses are in the async proxy: the kernel's races are followed for that too */
+  EMU_ROW_ANYWHERE = 64, /* with MEMBERS: lanes may stand at any instruction of this kind with the same mask */
+  EMU_ROW_ALWAYS = 16    /* also run when the guard leaves no lane: a branch */
 };
 
 /*

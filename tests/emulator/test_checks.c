@@ -214,6 +214,14 @@ static const check_row rows[] = {
     {"lanes pause and meet",
      FIRST "@%p0 bra FILL;\nnanosleep.u32 20; bra.uni MEET;\nFILL: bra.uni MEET;\nMEET: bar.warp.sync -1;", EMU_OK,
      NULL, 0},
+    {"lanes meet in two branches",
+     FIRST S "st.shared.u32 [%l3], %thread; and.b32 %t2, %thread, 1; setp.eq.u32 %p2, %t2, 0; @%p2 bra EVEN;\n"
+             "bar.warp.sync -1; bra.uni MEET;\nEVEN: bar.warp.sync -1;\nMEET: xor.b64 %l4, %l1, 4;"
+             "add.u64 %l5, %l2, %l4; ld.shared.u32 %d0, [%l5];",
+     EMU_OK, NULL, 0},
+    {"lanes of other masks in two branches",
+     FIRST "@%p0 bra ONE; bar.warp.sync 0xfffffffe; bra.uni MEET;\nONE: bar.warp.sync -1;\nMEET: mov.u32 %d0, 1;",
+     EMU_LAUNCH_TIMEOUT, "waits for the other lanes of its member mask", 0},
     {"trap", LEAVE "trap;\nDONE:", EMU_LAUNCH_FAILED, "trap", 0},
 };
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "check.h"
 #include "compile.h"
@@ -25,6 +26,7 @@ typedef struct machine {
   const sj_arch *arch;
   sj_nvrtc_api nvrtc;
   emu_run_stats stats;
+  double seconds; /* of emu_run */
   char message[3000];
 } machine;
 
@@ -97,6 +99,13 @@ static swa_jit_status compile(machine *m, const swa_jit_config *config, const sj
   return loaded == EMU_OK ? SWA_JIT_OK : fail_with(m, message.text);
 }
 
+static double now(void)
+{
+  struct timespec time;
+  (void)clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
 static swa_jit_status launch(machine *m, const emu_module *module, const sj_tile_plan *plan, const swa_params *params)
 {
   const emu_launch how = {
@@ -108,7 +117,9 @@ static swa_jit_status launch(machine *m, const emu_module *module, const sj_tile
       .params_size = sizeof *params};
   emu_message report;
   emu_run_stats stats = {0};
+  const double begin = now();
   const int result = emu_run(m->device, &how, &stats, &report);
+  m->seconds += now() - begin;
   m->stats.warp_instructions += stats.warp_instructions;
   m->stats.thread_instructions += stats.thread_instructions;
   return result == EMU_OK ? SWA_JIT_OK : fail_with(m, report.text);
@@ -184,12 +195,14 @@ static int run_case(machine *m, const char *text)
     return 1;
   }
   m->stats = (emu_run_stats){0, 0};
+  m->seconds = 0;
   const decode_result result = decode_check(&device, &which, &verdict);
-  printf("%s: %s: %.2f million thread instructions: %s\n", m->device->arch,
+  printf("%s: %s: %.2f million thread instructions, %.0f million a second: %s\n", m->device->arch,
          result == DECODE_PASSED   ? "passed"
          : result == DECODE_FAILED ? "FAILED"
                                    : "does not fit",
-         (double)m->stats.thread_instructions * 1e-6, text);
+         (double)m->stats.thread_instructions * 1e-6,
+         m->seconds > 0 ? (double)m->stats.thread_instructions * 1e-6 / m->seconds : 0, text);
   if (result == DECODE_FAILED) {
     printf("%s\n", verdict.fault);
   }

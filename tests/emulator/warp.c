@@ -102,6 +102,36 @@ static bool members_of(emu_warp *warp, const emu_step *step, uint32_t active, ui
   return true;
 }
 
+/* Whether a group waits at an instruction that lanes may come to anywhere, with this mask. */
+static bool waits_elsewhere(const emu_warp *warp, const emu_group *group, uint32_t mask)
+{
+  const emu_step *step = &warp->block->kernel->steps[group->pc];
+  return group->state == EMU_CONVERGING && (step->flags & EMU_ROW_ANYWHERE) != 0
+         && emu_in32(warp, &step->src[step->num_src - 1])[__builtin_ctz(group->lanes)] == mask;
+}
+
+/* Lets the groups go that wait elsewhere for the running one, when with it all are there. */
+static bool meet_elsewhere(emu_warp *warp, const emu_step *step, uint32_t active, uint32_t members)
+{
+  const uint32_t mask = emu_in32(warp, &step->src[step->num_src - 1])[__builtin_ctz(active)];
+  uint32_t there = active;
+  for (uint32_t i = 0; i < warp->num_groups; i++) {
+    there |= waits_elsewhere(warp, &warp->groups[i], mask) ? warp->groups[i].lanes : 0;
+  }
+  if ((members & ~there) != 0) {
+    return false;
+  }
+  for (uint32_t i = 0; i < warp->num_groups; i++) {
+    emu_group *group = &warp->groups[i];
+    if (group != warp->group && waits_elsewhere(warp, group, mask)) {
+      group->state = EMU_READY;
+      group->is_resumed = 1;
+    }
+  }
+  emu_race_sync_lanes(warp->block->race, warp->index, members);
+  return true;
+}
+
 /* Whether the running group may execute; otherwise it waits for the rest. */
 static emu_next converge(emu_warp *warp, const emu_step *step, uint32_t *active)
 {
@@ -116,7 +146,8 @@ static emu_next converge(emu_warp *warp, const emu_step *step, uint32_t *active)
   if (!members_of(warp, step, *active, &members)) {
     return EMU_FAULT;
   }
-  if ((members & ~*active) == 0) {
+  if ((members & ~*active) == 0
+      || ((step->flags & EMU_ROW_ANYWHERE) != 0 && meet_elsewhere(warp, step, *active, members))) {
     warp->group->state = EMU_READY;
     return EMU_NEXT;
   }
