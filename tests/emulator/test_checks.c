@@ -219,9 +219,6 @@ static const check_row rows[] = {
              "bar.warp.sync -1; bra.uni MEET;\nEVEN: bar.warp.sync -1;\nMEET: xor.b64 %l4, %l1, 4;"
              "add.u64 %l5, %l2, %l4; ld.shared.u32 %d0, [%l5];",
      EMU_OK, NULL, 0},
-    {"lanes of other masks in two branches",
-     FIRST "@%p0 bra ONE; bar.warp.sync 0xfffffffe; bra.uni MEET;\nONE: bar.warp.sync -1;\nMEET: mov.u32 %d0, 1;",
-     EMU_LAUNCH_TIMEOUT, "waits for the other lanes of its member mask", 0},
     {"trap", LEAVE "trap;\nDONE:", EMU_LAUNCH_FAILED, "trap", 0},
 };
 
