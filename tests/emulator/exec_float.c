@@ -184,12 +184,14 @@ static float pick32(float a, float b, bool most, bool keep_nan)
 }
 EMU_BINARY(min_f32, f32, f32, pick32(a, b, false, false))
 
-/* For vectors: a > b, else b, but a where b is NaN, and of zeros the positive one. */
-EMU_BINARY(max_f32, f32, f32,
-           emu_canonical(b != b                ? a
-                         : a > b               ? a
-                         : (a == 0) & (b == 0) ? emu_float32(emu_bits32(a) & emu_bits32(b))
-                                               : b))
+/* The larger, for vectors: a where b is NaN, and of zeros the positive one. */
+static float most32(float a, float b)
+{
+  const bool zeros = a == 0 && b == 0;
+  const float larger = a > b ? a : b;
+  return emu_canonical(b != b ? a : zeros ? emu_float32(emu_bits32(a) & emu_bits32(b)) : larger);
+}
+EMU_BINARY(max_f32, f32, f32, most32(a, b))
 
 /* Choices: ftz, NaN, xorsign.abs (two words). arg: 1 max, 0 min. Two or three numbers. */
 static emu_next min_max_f32(emu_warp *warp, const emu_step *step, uint32_t active)
