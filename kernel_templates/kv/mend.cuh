@@ -140,9 +140,9 @@ __device__ __forceinline__ void convert_tails(smem_plan &smem, unsigned first_ro
 {
   static_assert(tail_pairs<K> == 4, "a quad of lanes has a row's tail");
   unsigned warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size, quad = lane & ~3u;
-  __syncwarp(); /* what the other lanes copied and stored is there */
 #pragma unroll 1
   for (unsigned first = 0; first < num_rows; first += warp_size / 4 * num_warps) {
+    __syncwarp(); /* what the other lanes copied and stored is there */
     unsigned i = first + lane / 4 * num_warps + warp;
     bool has_row = i < num_rows;
     unsigned row = first_row + (has_row ? i : warp), address = tail_address<K>(smem, row, lane % 4);
