@@ -13,7 +13,7 @@
 #include "swa_jit/swa_jit.h"
 #include "temp_dir.h"
 
-enum { NUM_THREADS = 256, NUM_CONFIGS = 8, NUM_LIBS = 4, NUM_CHILDREN = 8 };
+enum { NUM_THREADS = 256, NUM_CONFIGS = 8, NUM_LIBS = 4, NUM_CHILDREN = 8, NUM_CLOSERS = 32 };
 
 typedef struct thread_crew {
   char *folder;
@@ -142,6 +142,50 @@ static void many_objects_and_many_keys_take_one_compile_each(void **state)
   ask_together(*state, NUM_LIBS, NUM_CONFIGS);
 }
 
+/* ---- Closing while others read --------------------------------------------------------------------------- */
+
+enum { NUM_ROUNDS = 8 };
+
+/* Opens and closes objects of its own on the store that the others use. */
+static void *open_and_close(void *argument)
+{
+  asker *self = argument;
+  pthread_barrier_wait(&self->crew->barrier);
+  for (uint32_t i = 0; i < NUM_ROUNDS; i++) {
+    swa_jit_lib *lib = open_lib(self->crew);
+    const void *cubin = NULL;
+    self->num_ok += lib != NULL && get(lib, (self->first + i) % self->num_configs, &cubin) == SWA_JIT_OK
+                    && memcmp(cubin, "\177ELF", 4) == 0;
+    swa_jit_close(&lib);
+  }
+  return NULL;
+}
+
+/* Half of the threads read through one object all the while: what it gave stays. */
+static void objects_that_close_take_nothing_from_those_that_read(void **state)
+{
+  static pthread_t threads[NUM_CLOSERS];
+  static asker askers[NUM_CLOSERS];
+  thread_crew *crew = *state;
+  const void *held = NULL;
+  crew->libs[0] = open_lib(crew);
+  assert_non_null(crew->libs[0]);
+  assert_int_equal(get(crew->libs[0], 0, &held), SWA_JIT_OK);
+  assert_int_equal(pthread_barrier_init(&crew->barrier, NULL, NUM_CLOSERS), 0);
+  for (unsigned i = 0; i < NUM_CLOSERS; i++) {
+    askers[i] = (asker){.crew = crew, .lib = crew->libs[0], .first = i, .num_configs = NUM_CONFIGS};
+    assert_int_equal(pthread_create(&threads[i], NULL, i % 2 == 0 ? ask : open_and_close, &askers[i]), 0);
+  }
+  for (unsigned i = 0; i < NUM_CLOSERS; i++) {
+    assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_int_equal(askers[i].num_ok, i % 2 == 0 ? NUM_CONFIGS : NUM_ROUNDS);
+    assert_true(i % 2 != 0 || askers[i].cubins[0] == held);
+  }
+  pthread_barrier_destroy(&crew->barrier);
+  assert_memory_equal(held, "\177ELF", 4);
+  assert_int_equal(num_compiles(crew), NUM_CONFIGS);
+}
+
 /* ---- Fork after open ------------------------------------------------------------------------------------- */
 
 /* In a child: its copy of the parent's object gives what was held, finds what is stored, and makes what is new. */
@@ -201,6 +245,7 @@ int main(void)
       TEST(one_object_and_one_key_take_one_compile),
       TEST(one_object_and_many_keys_take_one_compile_each),
       TEST(many_objects_and_many_keys_take_one_compile_each),
+      TEST(objects_that_close_take_nothing_from_those_that_read),
       TEST(forked_children_use_the_object_and_compile_once),
   };
   return SJ_TEST_RUN(tests);
