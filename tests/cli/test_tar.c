@@ -130,6 +130,36 @@ static void bytes_behind_the_end_are_refused_but_zeros(void **state)
   free(made);
 }
 
+static void zeros_without_end_are_refused(void **state)
+{
+  (void)state;
+  FILE *file = fopen("/dev/zero", "rb");
+  assert_non_null(file);
+  sj_tar_reader reader = {.file = file};
+  sj_tar_member member;
+  assert_int_equal(sj_tar_next(&reader, &member), SJ_TAR_WRONG);
+  assert_string_equal(reader.problem, "more than a mebibyte of zeros stands behind its end");
+  fclose(file);
+}
+
+static void names_with_control_characters_are_refused(void **state)
+{
+  (void)state;
+  static const char *const names[] = {"\033[31mred", "two\nlines", "rubbed\177out"};
+  for (unsigned i = 0; i < 3; i++) {
+    sj_tar_reader reader;
+    char bytes[8 * BLOCK] = "";
+    FILE *file = fmemopen(bytes, sizeof bytes, "w");
+    assert_non_null(file);
+    write_name(file, names[i], "content");
+    assert_true(sj_tar_write_end(file));
+    const size_t count = (size_t)ftell(file);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(read_all(bytes, count, &reader), -1);
+    assert_string_equal(reader.problem, "a name in it has a control character");
+  }
+}
+
 /* A header's own check finds any change of it; what an extended header or content holds is others' matter. */
 static void changed_headers_are_refused(void **state)
 {
@@ -265,6 +295,8 @@ int main(void)
       cmocka_unit_test(size_of_an_archive_is_whole_blocks),
       cmocka_unit_test(every_truncation_is_refused),
       cmocka_unit_test(bytes_behind_the_end_are_refused_but_zeros),
+      cmocka_unit_test(zeros_without_end_are_refused),
+      cmocka_unit_test(names_with_control_characters_are_refused),
       cmocka_unit_test(changed_headers_are_refused),
       cmocka_unit_test(changed_bytes_anywhere_are_safe),
       cmocka_unit_test(what_is_no_plain_file_is_refused),

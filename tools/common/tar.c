@@ -22,7 +22,8 @@ enum {
   MAGIC_AT = 257,
   PREFIX_AT = 345,
   PREFIX_BYTES = 155,
-  LONGEST_EXTENSION = 64 * 1024
+  LONGEST_EXTENSION = 64 * 1024,
+  MOST_BEHIND_END = 1024 * 1024 /* zeros that fill tar's last record; a device could give them for ever */
 };
 
 static const char zeros[2 * BLOCK];
@@ -220,7 +221,7 @@ static void take_name(const char header[BLOCK], char name_out[SJ_TAR_NAME_SIZE])
 static sj_tar_result read_end(sj_tar_reader *reader)
 {
   char block[BLOCK];
-  size_t count = 0;
+  size_t count = 0, num_behind = 0;
   if (!read_bytes(reader, block, BLOCK)) {
     return SJ_TAR_WRONG;
   }
@@ -228,6 +229,10 @@ static sj_tar_result read_end(sj_tar_reader *reader)
     count = count == 0 ? BLOCK : count;
     if (memcmp(block, zeros, count) != 0) {
       return complain(reader, "something stands behind its end");
+    }
+    num_behind += count;
+    if (num_behind > MOST_BEHIND_END) {
+      return complain(reader, "more than a mebibyte of zeros stands behind its end");
     }
     count = fread(block, 1, BLOCK, reader->file);
   } while (count > 0);
@@ -248,6 +253,14 @@ static bool skip_rest(sj_tar_reader *reader)
     left -= count;
   }
   return true;
+}
+
+static bool has_control_character(const char *name)
+{
+  while (*name != '\0' && (unsigned char)*name >= 0x20 && *name != 0x7f) {
+    name++;
+  }
+  return *name != '\0';
 }
 
 static sj_tar_result refuse_type(sj_tar_reader *reader, char type, const char *name)
@@ -286,6 +299,9 @@ sj_tar_result sj_tar_next(sj_tar_reader *reader, sj_tar_member *member_out)
   take_name(header, member_out->name);
   if (long_name[0] != '\0') {
     memcpy(member_out->name, long_name, sizeof long_name);
+  }
+  if (has_control_character(member_out->name)) { /* which would reach a terminal with the refusal */
+    return complain(reader, "a name in it has a control character");
   }
   if (header[TYPE_AT] != '0' && header[TYPE_AT] != '\0') {
     return refuse_type(reader, header[TYPE_AT], member_out->name);

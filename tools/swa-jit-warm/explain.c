@@ -142,11 +142,21 @@ static void print_job(sj_json *json, const warm_entries *entries, swa_jit_lib *l
   }
 }
 
+/* A folder that is not there holds nothing, which the answer says. */
+static bool read_entries(const warm_options *options, swa_jit_lib *lib, warm_entries *entries_out)
+{
+  if (warm_options_lack_folder(options) && !warm_options_have_layers()) {
+    *entries_out = (warm_entries){0};
+    return true;
+  }
+  return warm_entries_read(lib, 0, entries_out);
+}
+
 int warm_explain(warm_plan *plan, const warm_options *options, swa_jit_lib *lib)
 {
   warm_entries entries;
   sj_json json = {.file = stdout};
-  if (!warm_entries_read(lib, 0, &entries)) {
+  if (!read_entries(options, lib, &entries)) {
     return WARM_EXIT_FAILED;
   }
   if (options->json) {

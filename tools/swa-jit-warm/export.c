@@ -17,7 +17,8 @@
 typedef struct exporting {
   const warm_options *options;
   FILE *file;
-  char *temporary; /* name of the file being written; NULL: standard output */
+  char *wanted;    /* name of the file that the archive becomes; NULL: what is no plain file is written as it is */
+  char *temporary; /* of the file being written until then */
   warm_names names;
   warm_entries left_out;
   uint64_t bytes;
@@ -30,14 +31,21 @@ static int complain(const exporting *work, const char *what, int error)
   return WARM_EXIT_FAILED;
 }
 
-/* A new file beside the wanted one, which is renamed when it is whole. */
-static bool open_archive(exporting *work)
+/* What is no plain file, such as standard output, a pipe or a device: renaming would put a file in its place. */
+static bool open_as_it_is(exporting *work)
 {
-  if (strcmp(work->options->export_to, "-") == 0) {
-    work->file = stdout;
-    return true;
+  const bool is_standard = strcmp(work->options->export_to, "-") == 0;
+  work->file = is_standard ? stdout : fopen(work->options->export_to, "wbe");
+  if (work->file == NULL) {
+    complain(work, "cannot be opened", errno);
   }
-  work->temporary = sj_memory_format("%s.XXXXXX", work->options->export_to);
+  return work->file != NULL;
+}
+
+/* A new file beside the wanted one, which is renamed when it is whole. */
+static bool open_beside(exporting *work)
+{
+  work->temporary = sj_memory_format("%s.XXXXXX", work->wanted);
   const int fd = mkstemp(work->temporary);
   work->file = fd >= 0 ? fdopen(fd, "wb") : NULL;
   if (work->file == NULL) {
@@ -46,13 +54,30 @@ static bool open_archive(exporting *work)
       close(fd);
       unlink(work->temporary);
     }
-    free(work->temporary);
     return false;
   }
   const mode_t mask = umask(0);
   umask(mask);
   fchmod(fd, 0666 & ~mask); /* as any file that a user makes; mkstemp's are private */
   return true;
+}
+
+static bool open_archive(exporting *work)
+{
+  const char *path = work->options->export_to;
+  struct stat status;
+  const bool is_there = strcmp(path, "-") != 0 && stat(path, &status) == 0;
+  if (is_there && S_ISDIR(status.st_mode)) {
+    complain(work, "cannot be written", EISDIR);
+    return false;
+  }
+  if (strcmp(path, "-") == 0 || (is_there && !S_ISREG(status.st_mode))) {
+    return open_as_it_is(work);
+  }
+  char *real = is_there ? realpath(path, NULL) : NULL; /* a link to a file stays one */
+  work->wanted = sj_memory_copy(real != NULL ? real : path);
+  free(real);
+  return open_beside(work);
 }
 
 static uint32_t add(void *data, const swa_jit_entry *entry)
@@ -82,15 +107,15 @@ static int close_archive(exporting *work)
   if (!sj_tar_write_end(work->file) || fflush(work->file) != 0) {
     return errno;
   }
-  if (work->temporary == NULL) {
+  if (work->file == stdout) {
     return 0;
   }
-  int error = fsync(fileno(work->file)) != 0 ? errno : 0;
+  int error = work->wanted != NULL && fsync(fileno(work->file)) != 0 ? errno : 0;
   if (fclose(work->file) != 0 && error == 0) {
     error = errno;
   }
   work->file = NULL;
-  if (error == 0 && rename(work->temporary, work->options->export_to) != 0) {
+  if (error == 0 && work->wanted != NULL && rename(work->temporary, work->wanted) != 0) {
     error = errno;
   }
   return error;
@@ -98,13 +123,12 @@ static int close_archive(exporting *work)
 
 static void discard(exporting *work)
 {
-  if (work->temporary == NULL) {
-    return;
-  }
-  if (work->file != NULL) {
+  if (work->file != NULL && work->file != stdout) {
     fclose(work->file);
   }
-  unlink(work->temporary);
+  if (work->temporary != NULL) {
+    unlink(work->temporary);
+  }
 }
 
 static void print_json(const exporting *work)
@@ -132,8 +156,8 @@ static int tell(const exporting *work)
   if (work->options->json) {
     print_json(work);
   } else if (!work->options->quiet) { /* standard output may be the archive */
-    fprintf(work->temporary != NULL ? stdout : stderr, "%zu entr%s of %s written to %s\n", count,
-            count == 1 ? "y" : "ies", size, work->options->export_to);
+    fprintf(work->wanted != NULL ? stdout : stderr, "%zu entr%s of %s written to %s\n", count, count == 1 ? "y" : "ies",
+            size, work->options->export_to);
   }
   warm_print_faults(&work->left_out);
   return work->left_out.count > 0 ? WARM_EXIT_ABSENT : WARM_EXIT_GOOD;
@@ -145,13 +169,16 @@ int warm_export(const warm_options *options, swa_jit_lib *lib)
   int status = WARM_EXIT_FAILED;
   warm_stop_begin();
   if (!open_archive(&work)) {
+    free(work.wanted);
+    free(work.temporary);
     return WARM_EXIT_FAILED;
   }
   errno = 0;
   if (swa_jit_store_each(lib, SWA_JIT_EACH_VERIFY, add, &work) != SWA_JIT_OK) {
     fprintf(stderr, "%s: %s\n", warm_cli.name, swa_jit_message());
   } else if (warm_stop_count() > 0) {
-    fprintf(stderr, "%s: stopped by a signal: no archive was written\n", warm_cli.name);
+    fprintf(stderr, "%s: stopped by a signal: %s\n", warm_cli.name,
+            work.wanted != NULL ? "no archive was written" : "the archive is cut");
     status = WARM_EXIT_SIGNAL + warm_stop_signal();
   } else {
     work.error = work.error != 0 ? work.error : close_archive(&work);
@@ -160,6 +187,7 @@ int warm_export(const warm_options *options, swa_jit_lib *lib)
   if (status != WARM_EXIT_GOOD && status != WARM_EXIT_ABSENT) {
     discard(&work);
   }
+  free(work.wanted);
   free(work.temporary);
   warm_names_finish(&work.names);
   warm_entries_finish(&work.left_out);

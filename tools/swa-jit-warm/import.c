@@ -19,8 +19,8 @@ typedef struct importing {
   swa_jit_lib *lib;
   FILE *file; /* can be read again from its start */
   warm_names names;
-  warm_names held; /* usable in the store; of a dry run only */
-  size_t num_added;
+  warm_names held; /* usable in the folder that is written; of a dry run, and where the size limit removed some */
+  size_t num_added, num_evicted;
   uint64_t added_bytes;
 } importing;
 
@@ -36,13 +36,16 @@ static bool copy_to_file(importing *work, FILE *from)
   char bytes[64 * 1024];
   size_t count = 0;
   work->file = tmpfile();
-  if (work->file == NULL) {
-    return complain(work, strerror(errno));
+  bool is_kept = work->file != NULL;
+  while (is_kept && warm_stop_count() == 0 && (count = fread(bytes, 1, sizeof bytes, from)) > 0) {
+    is_kept = fwrite(bytes, 1, count, work->file) == count;
   }
-  while (warm_stop_count() == 0 && (count = fread(bytes, 1, sizeof bytes, from)) > 0) {
-    if (fwrite(bytes, 1, count, work->file) != count) {
-      return complain(work, strerror(errno));
-    }
+  if (!is_kept || fflush(work->file) != 0) {
+    char *what = sj_memory_format("it cannot be kept in a temporary file in %s: %s: name a file that holds it",
+                                  P_tmpdir, strerror(errno));
+    complain(work, what);
+    free(what);
+    return false;
   }
   return !ferror(from) || complain(work, "it cannot be read");
 }
@@ -124,22 +127,41 @@ static bool walk(importing *work, entry_step step)
   return warm_stop_count() == 0 && (result == SJ_TAR_END || complain(work, reader.problem));
 }
 
-static bool find_held(importing *work)
+static bool find_held(importing *work, uint32_t flags)
 {
   warm_entries entries;
-  if (!work->options->dry_run || warm_options_lack_folder(work->options)) {
-    return true; /* the library looks itself; or nothing is held */
-  }
-  if (!warm_entries_read(work->lib, SWA_JIT_EACH_VERIFY, &entries)) {
+  if (!warm_entries_read(work->lib, flags, &entries)) {
     return false;
   }
+  warm_entries_drop_layers(&entries);
   for (size_t i = 0; i < entries.count; i++) {
-    const swa_jit_entry *entry = &entries.entries[i];
-    if (entry->state == SWA_JIT_ENTRY_USABLE && !warm_names_has(&work->held, entry->name)) {
-      warm_names_add(&work->held, entry->name);
+    if (entries.entries[i].state == SWA_JIT_ENTRY_USABLE) {
+      warm_names_add(&work->held, entries.entries[i].name);
     }
   }
   warm_entries_finish(&entries);
+  return true;
+}
+
+/* Only a dry run asks: else the library looks itself. */
+static bool prepare(importing *work)
+{
+  return !work->options->dry_run || warm_options_lack_folder(work->options) || find_held(work, SWA_JIT_EACH_VERIFY);
+}
+
+/* Whether all entries of the archive are still there: the store's size limit may have removed some for others. */
+static bool check_kept(importing *work)
+{
+  swa_jit_stats stats = SWA_JIT_STATS_INIT;
+  if (swa_jit_stats_get(work->lib, &stats) != SWA_JIT_OK || stats.evictions == 0) {
+    return true;
+  }
+  if (!find_held(work, 0)) {
+    return false;
+  }
+  for (size_t i = 0; i < work->names.capacity; i++) {
+    work->num_evicted += work->names.slots[i] != NULL && !warm_names_has(&work->held, work->names.slots[i]);
+  }
   return true;
 }
 
@@ -157,11 +179,18 @@ static void tell(const importing *work, bool is_stopped)
     sj_json_number(&json, "entries", work->names.count);
     sj_json_number(&json, "added", work->num_added);
     sj_json_number(&json, "added_bytes", work->added_bytes);
+    sj_json_number(&json, "evicted", work->num_evicted);
     sj_json_bool(&json, "stopped", is_stopped);
     sj_json_close(&json, '}');
   } else if (!options->quiet && !is_stopped) {
     printf("%zu of %zu entr%s %s, of %s; %zu held already\n", work->num_added, work->names.count,
            work->names.count == 1 ? "y" : "ies", options->dry_run ? "would be added" : "added", size, num_held);
+  }
+  if (work->num_evicted > 0) {
+    fprintf(stderr,
+            "%s: --import %s: %zu of %zu entries are gone again, as the store's size limit has no room for all: raise "
+            "SWA_JIT_CACHE_LIMIT\n",
+            warm_cli.name, options->import_from, work->num_evicted, work->names.count);
   }
   if (is_stopped) {
     fprintf(stderr, "%s: stopped by a signal: %zu of %zu entries were added; the same command goes on\n", warm_cli.name,
@@ -173,7 +202,7 @@ int warm_import(const warm_options *options, swa_jit_lib *lib)
 {
   importing work = {.options = options, .lib = lib};
   warm_stop_begin();
-  bool is_done = open_archive(&work) && walk(&work, check) && find_held(&work) && walk(&work, add);
+  bool is_done = open_archive(&work) && walk(&work, check) && prepare(&work) && walk(&work, add) && check_kept(&work);
   const bool is_stopped = warm_stop_count() > 0;
   if (is_done || is_stopped) {
     tell(&work, is_stopped);
@@ -186,5 +215,8 @@ int warm_import(const warm_options *options, swa_jit_lib *lib)
   }
   warm_names_finish(&work.names);
   warm_names_finish(&work.held);
-  return is_stopped ? WARM_EXIT_SIGNAL + warm_stop_signal() : is_done ? WARM_EXIT_GOOD : WARM_EXIT_FAILED;
+  if (is_stopped) {
+    return WARM_EXIT_SIGNAL + warm_stop_signal();
+  }
+  return is_done && work.num_evicted == 0 ? WARM_EXIT_GOOD : WARM_EXIT_FAILED;
 }

@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "number.h"
 
 const char *const warm_field_names[WARM_NUM_FIELDS] = {
@@ -206,9 +208,37 @@ const char *warm_option_name(int field)
   return option_table[1 + field].name;
 }
 
+static bool is_missing(const char *path)
+{
+  return access(path, F_OK) != 0 && errno == ENOENT;
+}
+
+/* As the library chooses the folder. */
 bool warm_options_lack_folder(const warm_options *options)
 {
-  return options->cache_dir != NULL && access(options->cache_dir, F_OK) != 0 && errno == ENOENT;
+  static const struct {
+    const char *variable, *rest;
+  } parents[] = {{"XDG_CACHE_HOME", "swa-jit"}, {"HOME", ".cache/swa-jit"}};
+  const char *named = options->cache_dir != NULL ? options->cache_dir : getenv("SWA_JIT_CACHE_DIR");
+  if (named != NULL && *named != '\0') {
+    return is_missing(named);
+  }
+  for (size_t i = 0; i < sizeof parents / sizeof parents[0]; i++) {
+    const char *parent = getenv(parents[i].variable);
+    if (parent != NULL && parent[0] == '/') {
+      char *path = sj_memory_format("%s/%s", parent, parents[i].rest);
+      const bool is_lacking = is_missing(path);
+      free(path);
+      return is_lacking;
+    }
+  }
+  return false;
+}
+
+bool warm_options_have_layers(void)
+{
+  const char *layers = getenv("SWA_JIT_CACHE_PATH");
+  return layers != NULL && *layers != '\0';
 }
 
 /* What tells a model's layers from each other. */

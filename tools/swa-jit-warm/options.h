@@ -76,8 +76,10 @@ enum { WARM_EXIT_GOOD = 0, WARM_EXIT_FAILED = 1, WARM_EXIT_USAGE = 2, WARM_EXIT_
 
 extern const sj_cli warm_cli;
 
-/* Whether --cache-dir names a folder that is not there. */
+/* Whether the store's folder, named by --cache-dir or the environment, is not there. */
 bool warm_options_lack_folder(const warm_options *options);
+/* Whether the environment names read-only folders to search behind it. */
+bool warm_options_have_layers(void);
 
 /* Reads the command line and checks what goes together. */
 sj_cli_outcome warm_options_read(int argc, char **argv, warm_options *options_out);

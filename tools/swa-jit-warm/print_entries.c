@@ -31,6 +31,18 @@ static void write_version(uint32_t version, char text_out[SJ_NUMBER_TEXT_SIZE])
   snprintf(text_out, SJ_NUMBER_TEXT_SIZE, "%u.%u", version / 1000, version % 1000 / 10);
 }
 
+/* By its name, as the library tells them apart. */
+static bool is_ptx(const swa_jit_entry *entry)
+{
+  const char *dot = strrchr(entry->name, '.');
+  return dot != NULL && strcmp(dot, ".ptx") == 0;
+}
+
+static bool has_product(const swa_jit_entry *entry)
+{
+  return entry->state != SWA_JIT_ENTRY_SET_ASIDE && entry->state != SWA_JIT_ENTRY_TEMPORARY;
+}
+
 static void add_row(sj_table *table, const swa_jit_entry *entry, int64_t now_s)
 {
   char text[512] = "", size[SJ_NUMBER_TEXT_SIZE], made[SJ_NUMBER_TEXT_SIZE], used[SJ_NUMBER_TEXT_SIZE],
@@ -57,7 +69,7 @@ static void add_row(sj_table *table, const swa_jit_entry *entry, int64_t now_s)
   sj_table_add(table, "%s", made);
   sj_table_add(table, "%s", used);
   sj_table_add(table, "%s", version);
-  sj_table_add(table, "%s", *text != '\0' ? text : entry->name);
+  sj_table_add(table, "%s%s", *text != '\0' ? text : entry->name, *text != '\0' && is_ptx(entry) ? " (PTX)" : "");
 }
 
 void warm_print_entries(const warm_entries *entries)
@@ -187,6 +199,7 @@ void warm_json_entry(sj_json *json, const swa_jit_entry *entry)
   json_number(json, "layer", true, entry->layer);
   json_text(json, "state", warm_entry_state_name(entry->state));
   json_text(json, "reason", entry->reason);
+  json_text(json, "product", !has_product(entry) ? NULL : is_ptx(entry) ? "ptx" : "cubin");
   json_text(json, "configuration", entry->config_text);
   json_text(json, "architecture", swa_jit_arch_name(entry->arch));
   json_number(json, "file_bytes", true, entry->file_bytes);

@@ -7,6 +7,7 @@
 #include "memory.h"
 #include "number.h"
 #include "print_entries.h"
+#include "stop.h"
 #include "table.h"
 
 enum { WRITER_S = 3600 /* no writer takes an hour */ };
@@ -22,6 +23,7 @@ typedef struct prune_plan {
   const warm_options *options;
   candidate *candidates;
   size_t count;
+  bool is_stopped; /* by a signal: what was marked and not reached stays */
 } prune_plan;
 
 static bool is_older(const swa_jit_entry *entry, int64_t now_s, uint64_t age_s)
@@ -85,6 +87,11 @@ static void remove_marked(prune_plan *pruning, swa_jit_lib *lib)
   for (size_t i = 0; i < pruning->count; i++) {
     candidate *each = &pruning->candidates[i];
     uint32_t was_removed = 1;
+    if (warm_stop_count() > 0) {
+      pruning->is_stopped = pruning->is_stopped || each->why != NULL;
+      each->why = NULL;
+      continue;
+    }
     if (each->why != NULL && swa_jit_store_remove(lib, each->entry->name, &was_removed) != SWA_JIT_OK) {
       each->trouble = sj_memory_copy(swa_jit_message());
     }
@@ -148,7 +155,7 @@ static void print_table(const prune_plan *pruning, const prune_sums *sums)
   if (sums->in_use > 0) {
     printf(", of which running programs use %zu", sums->in_use);
   }
-  printf("\n");
+  printf("%s\n", pruning->is_stopped ? "; stopped by a signal: the same command goes on" : "");
 }
 
 static void print_json(const prune_plan *pruning, const prune_sums *sums)
@@ -175,6 +182,7 @@ static void print_json(const prune_plan *pruning, const prune_sums *sums)
   sj_json_number(&json, "kept_bytes", sums->kept_bytes);
   sj_json_number(&json, "in_use", sums->in_use);
   sj_json_number(&json, "failed", sums->failed);
+  sj_json_bool(&json, "stopped", pruning->is_stopped);
   sj_json_close(&json, '}');
 }
 
@@ -195,6 +203,7 @@ static void tell(const prune_plan *pruning, const prune_sums *sums)
 int warm_prune(const warm_options *options, swa_jit_lib *lib)
 {
   warm_entries entries;
+  warm_stop_begin();
   if (!warm_entries_read(lib, options->outdated ? SWA_JIT_EACH_CURRENT : 0, &entries)) {
     return WARM_EXIT_FAILED;
   }
@@ -217,5 +226,8 @@ int warm_prune(const warm_options *options, swa_jit_lib *lib)
   }
   free(pruning.candidates);
   warm_entries_finish(&entries);
+  if (pruning.is_stopped) {
+    return WARM_EXIT_SIGNAL + warm_stop_signal();
+  }
   return sums.failed > 0 ? WARM_EXIT_FAILED : WARM_EXIT_GOOD;
 }
