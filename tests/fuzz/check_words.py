@@ -20,7 +20,8 @@ def main():
     words = set(re.findall(r'^"(.*)"$', (target / "dict").read_text(encoding="utf-8"), re.M))
     shown = {"--help", "--help-mdoc", "--version"}
     known = set().union(*options) - shown
-    problems = [f"dict lacks {word}" for name in known for word in (f"\\x0a{name}\\x0a", f"{name}=") if word not in words]
+    wanted = {word for name in known for word in (f"\\x0a{name}\\x0a", f"{name}=")}
+    problems = [f"dict lacks {word}" for word in wanted - words]
     listed = {match.group(1) for word in words if (match := re.fullmatch(r"(--[a-z-]+)=", word))}
     problems += [f"dict has {name}, which no tool has" for name in listed - known]
     seeds = b"\n".join(path.read_bytes() for path in (target / "corpus").iterdir())
@@ -28,7 +29,8 @@ def main():
     problems += [f"no seed has {name}" for name in options[0] - used]
     if min(map(len, options)) < 10:
         problems.append("a tool's --help lists hardly any options: is its form another?")
-    print("\n".join(sorted(problems)) if problems else f"{len(known)} options are words, {len(options[0])} are in seeds")
+    good = f"{len(known)} options are words, {len(options[0])} are in seeds"
+    print("\n".join(sorted(problems)) if problems else good)
     return 1 if problems else 0
 
 
