@@ -12,6 +12,7 @@ warm --show "$(cd store && ls swa_decode-sm_80-*-w64-*)" >show.json
 printf x >>"$(ls store/swa_decode-sm_90a-*-w64-*)"
 warm --arch sm_89,sm_90a --window-size 64 --explain >explain.json
 warm --kernel merge --explain >explain-none.json
+SWA_JIT_KEEP_PTX=1 warm --arch sm_80 --head-group 32 >compile-ptx.json
 warm --list >list.json
 warm --verify >verify.json
 warm --export layer.tar >export.json
