@@ -138,7 +138,10 @@ static const sj_cli_option option_table[] = {
     TEXT(max_bytes_text, "max-bytes", "SIZE",
          "with --prune: entries until the rest has at most so many bytes, as 500M or 2G; the one unused for longest "
          "first"),
-    TEXT(export_to, "export", "FILE", "write the entries to a tar archive, each verified; - writes standard output"),
+    TEXT(export_to, "export", "FILE",
+         "write the entries to a tar archive, each verified; - writes standard output. What is no "
+         "plain file, such as a pipe or a device, is written as it is; a file is replaced once the whole archive is "
+         "there"),
     TEXT(import_from, "import", "FILE",
          "add the entries of such an archive that the store does not hold; all are verified before the first is added; "
          "- "

@@ -28,6 +28,7 @@ write("symbolic-link", [good, (second, b"", tarfile.SYMTYPE)])
 write("hard-link", [good, (second, b"", tarfile.LNKTYPE)])
 write("device", [good, (second, b"", tarfile.CHRTYPE)])
 write("folder", [good, (second, b"", tarfile.DIRTYPE)])
+write("escape", [good, ("\x1b[31m" + second, contents[second], FILE)])
 write("twice", [good, (second, contents[second], FILE), good])
 write("foreign", [good, ("README", b"text", FILE)])
 write("lock", [good, ("00112233445566778899aabbccddeeff.lock", b"", FILE)])
@@ -42,8 +43,10 @@ open("damaged", "wb").write(whole[:100] + b"x" + whole[101:])
 END
 mkdir copy
 chmod 700 copy
-for archive in other-folder absolute inner-folder symbolic-link hard-link device folder twice foreign lock changed \
-  swapped empty-file cut-* damaged missing; do
+ln -s /dev/zero endless
+ln -s /dev/urandom noise
+for archive in endless noise escape other-folder absolute inner-folder symbolic-link hard-link device folder \
+  twice foreign lock changed swapped empty-file cut-* damaged missing; do
   swa-jit-warm --cache-dir copy --import "$archive" 2>&1 | head -n 1
   swa-jit-warm --cache-dir copy --import - 2>/dev/null <"$archive" && echo "taken: $archive"
 done
