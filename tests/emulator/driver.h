@@ -22,6 +22,7 @@
 #ifndef EMU_DRIVER_H
 #define EMU_DRIVER_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -160,6 +161,8 @@ struct emu_graph {
   emu_object object;
   bool is_open;   /* streams are captured into it */
   bool is_broken; /* by a call that a capture does not allow */
+  int mode;       /* of the capture, with the thread that began it */
+  pthread_t thread;
   emu_op *first, **end;
 };
 
@@ -224,6 +227,10 @@ void emu_stream_destroy(emu_stream *stream);
 
 emu_context *emu_context_make(unsigned flags);
 int emu_context_destroy(emu_context *context);
+
+/* For a call that waits or allocates: refused, and the capture broken, while this thread or, by its mode, any
+ * captures. */
+int emu_capture_guard(void);
 
 /* Executes; the device's error, with the report as the context's reason. */
 int emu_launch_execute(emu_op *const *chain, unsigned count);

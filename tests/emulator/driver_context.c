@@ -285,5 +285,9 @@ CALL(cuCtxSynchronize, void)
 {
   emu_context *context = NULL;
   int result = emu_enter_context(&context);
-  return result == EMU_OK ? emu_leave(emu_context_finish(context)) : result;
+  if (result != EMU_OK) {
+    return result;
+  }
+  result = emu_capture_guard();
+  return emu_leave(result == EMU_OK ? emu_context_finish(context) : result);
 }

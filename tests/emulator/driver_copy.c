@@ -89,6 +89,9 @@ static int put(emu_context *context, emu_stream *stream, const emu_op_copy *copy
     return EMU_OK;
   }
   int result = check(copy);
+  if (result == EMU_OK && waits) {
+    result = emu_capture_guard();
+  }
   if (result == EMU_OK) {
     result = emu_stream_add(stream, make_op(copy));
   }

@@ -56,6 +56,8 @@ static int begin_capture(emu_stream *stream, int mode)
     return EMU_OUT_OF_MEMORY;
   }
   stream->capture->is_open = true;
+  stream->capture->mode = mode;
+  stream->capture->thread = pthread_self();
   stream->is_capture_origin = true;
   stream->num_captured = 0;
   return EMU_OK;
@@ -66,6 +68,24 @@ CALL(cuStreamBeginCapture_v2, void *handle, int mode)
   emu_stream *stream = NULL;
   int result = enter_stream(handle, &stream);
   return result == EMU_OK ? emu_leave(begin_capture(stream, mode)) : result;
+}
+
+/* *data: whether one was found. */
+static void break_capture(void *object, void *data)
+{
+  emu_graph *graph = object;
+  const bool is_own = pthread_equal(graph->thread, pthread_self()) != 0;
+  if (graph->is_open && (graph->mode == MODE_GLOBAL || (is_own && graph->mode != MODE_RELAXED))) {
+    graph->is_broken = true;
+    *(bool *)data = true;
+  }
+}
+
+int emu_capture_guard(void)
+{
+  bool is_found = false;
+  emu_object_each(EMU_GRAPH, break_capture, &is_found);
+  return is_found ? emu_fail(EMU_STREAM_CAPTURE_UNSUPPORTED, "a capture is under way, which this call breaks") : EMU_OK;
 }
 
 typedef struct ending {
@@ -91,7 +111,7 @@ static int end_capture(emu_stream *stream, void **graph_out)
     return EMU_INVALID_VALUE;
   }
   if (graph == NULL) {
-    return emu_fail(EMU_INVALID_VALUE, "the stream is not captured");
+    return emu_fail(EMU_ILLEGAL_STATE, "the stream is not captured");
   }
   if (!stream->is_capture_origin) {
     return EMU_STREAM_CAPTURE_UNMATCHED;

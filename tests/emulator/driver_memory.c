@@ -114,6 +114,10 @@ static int allocate(const emu_context *context, uint64_t *address_out, size_t by
   if (address_out == NULL || bytes == 0) {
     return EMU_INVALID_VALUE;
   }
+  int result = emu_capture_guard();
+  if (result != EMU_OK) {
+    return result;
+  }
   const uint64_t room = emu_state_device()->total_memory;
   const size_t used = emu_memory_used();
   uint64_t address = bytes <= room - used ? emu_alloc(bytes) : 0;
@@ -121,7 +125,7 @@ static int allocate(const emu_context *context, uint64_t *address_out, size_t by
     return emu_fail(EMU_OUT_OF_MEMORY, "%zu bytes are asked for; of the device's %llu bytes %zu are in use", bytes,
                     (unsigned long long)room, used);
   }
-  int result = add(address, bytes, context->object.id, false);
+  result = add(address, bytes, context->object.id, false);
   if (result != EMU_OK) {
     emu_free(address);
     return result;
@@ -140,7 +144,10 @@ CALL(cuMemAlloc_v2, uint64_t *address, size_t bytes)
 /* Waits for the device, as memory that goes may still be used. */
 static int release(emu_context *context, uint64_t address)
 {
-  int result = emu_context_finish(context);
+  int result = emu_capture_guard();
+  if (result == EMU_OK) {
+    result = emu_context_finish(context);
+  }
   if (result == EMU_OK && address != 0 && !drop(address, false)) {
     result = emu_fail(EMU_INVALID_VALUE, "0x%llx is no address that cuMemAlloc gave", (unsigned long long)address);
   }

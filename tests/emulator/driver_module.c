@@ -9,7 +9,8 @@
 enum { /* CUjit_option */
        ERROR_LOG = 5,
        ERROR_LOG_BYTES = 6,
-       FATBIN_MAGIC = 0x50 /* the first byte of a fat binary */
+       FATBIN_MAGIC = 0x50, /* the first byte of a fat binary */
+       NEWEST_PTX = 90      /* of CUDA 13.0 */
 };
 
 /* ---- images ----------------------------------------------------------------------------------------------- */
@@ -38,20 +39,47 @@ static void write_log(const char *text, const int *options, void *const *values,
   }
 }
 
-static int load(const void *image, uint64_t context_id, emu_library **library_out)
+/* The version of PTX that the text's first directive names, 9.0 as 90; 0: none, which the machine tells better. */
+static unsigned find_version(const char *text)
+{
+  const char *directive = strstr(text, ".version");
+  unsigned major = 0;
+  unsigned minor = 0;
+  return directive != NULL && sscanf(directive + strlen(".version"), " %2u.%1u", &major, &minor) == 2
+             ? 10 * major + minor
+             : 0;
+}
+
+static int read_module(const char *text, emu_module **module_out)
 {
   emu_message message = {""};
+  const unsigned version = find_version(text);
+  if (version > NEWEST_PTX) {
+    return emu_fail(EMU_UNSUPPORTED_PTX_VERSION, "the PTX is of version %u.%u, and %d.%d is the newest known",
+                    version / 10, version % 10, NEWEST_PTX / 10, NEWEST_PTX % 10);
+  }
+  int result = emu_module_load(text, strlen(text), emu_state_device(), module_out, &message);
+  /* A driver's compiler refuses another target as it refuses any fault of the text. */
+  return result != EMU_OK ? emu_fail(result == EMU_NO_BINARY ? EMU_INVALID_PTX : result, "%s", message.text) : EMU_OK;
+}
+
+static int load(const void *image, uint64_t context_id, emu_library **library_out)
+{
   emu_module *module = NULL;
   if (image == NULL) {
     return EMU_INVALID_VALUE;
+  }
+  int result = emu_capture_guard();
+  if (result != EMU_OK) {
+    return result;
   }
   const char *other = find_what_else(image);
   if (other != NULL) {
     return emu_fail(EMU_NO_BINARY, "%s", other);
   }
-  int result = emu_module_load(image, strlen(image), emu_state_device(), &module, &message);
+  result = read_module(image, &module);
   if (result != EMU_OK) {
-    return emu_fail(result, "%s", message.text);
+    return result;
   }
   emu_library *library = emu_object_make(EMU_LIBRARY, sizeof *library);
   if (library == NULL) {
