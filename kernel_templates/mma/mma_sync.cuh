@@ -271,22 +271,17 @@ __device__ __forceinline__ void make_scores_streaming_q(const swa_params &params
   for (unsigned first = 0; first < num_chunks; first += q_turn_chunks) {
     unsigned first_stage = first % (2 * q_turn_chunks);
     store_q(q_at, first_stage, round, load);
-    /* Rows are read before the next loads of Q go out, but for the first turn, which would wait for rows first: a
-     * spilled register read back behind loads from global memory waits for all of them. */
-    row_bytes_of_chunk<K> bytes;
-    if (first != 0) {
-      bytes = load_row_bytes<K>(chunk_addresses<K>(at, first, first_stage), w);
+    if (first == 0 && round == 0) {
+      settle_rows<K, 0>(smem, 0, stage_rows);
+    } else {
+      sync_q_group();
     }
+    /* Rows are read before the next loads of Q go out: a spilled register read back behind loads from global memory
+     * waits for all of them. */
+    row_bytes_of_chunk<K> bytes = load_row_bytes<K>(chunk_addresses<K>(at, first, first_stage), w);
     if (first + q_turn_chunks < num_chunks) {
       start_q(params, q_at, num_heads, first + q_turn_chunks, load);
     }
-    if (first == 0) {
-      if (round == 0) {
-        settle_rows<K, 0>(smem, 0, stage_rows);
-      }
-      bytes = load_row_bytes<K>(chunk_addresses<K>(at, first, first_stage), w);
-    }
-    sync_q_group();
 #pragma unroll 1
     for (unsigned i = 0; i < q_turn_chunks; i++) {
       score_addresses chunk_at = chunk_addresses<K>(at, first + i, first_stage + i);
