@@ -69,11 +69,11 @@ static uint32_t cap_value(const sj_config_field *field, uint32_t chosen, uint32_
   return chosen;
 }
 
-/* Whether a tile's rows arrive while those of the one before are worked on. For many heads it matters less than long
- * tiles do: arithmetic takes most of their time. */
-static bool has_overlap(const sj_tile_plan *plan)
+/* Whether a tile's rows arrive while those of the one before, or those of another CTA, are worked on. A pass that has
+ * the multiprocessor to itself was measured to gain more by long tiles. */
+static bool is_worth_its_tile(const sj_tile_plan *plan)
 {
-  return plan->exact_softmax != 0 || plan->num_stages >= 2 || plan->pass_heads > 32;
+  return plan->exact_softmax != 0 || plan->num_stages >= 2 || plan->pass_heads > SJ_TWO_CTA_HEADS;
 }
 
 /* The choice, else the nearest smaller one that fits the architecture: a
@@ -95,7 +95,7 @@ static swa_jit_status fit(const sj_arch *arch, const sj_config_field *group, con
       config->head_group = group->values[g - 1];
       config->kv_tile = tile->values[t - 1];
       status = sj_tile_plan_make(config, arch, &plan);
-      if (status != SWA_JIT_UNSUPPORTED && (status != SWA_JIT_OK || has_overlap(&plan))) {
+      if (status != SWA_JIT_UNSUPPORTED && (status != SWA_JIT_OK || is_worth_its_tile(&plan))) {
         return status;
       }
       single_tile = status == SWA_JIT_OK && single_tile == 0 ? config->kv_tile : single_tile;

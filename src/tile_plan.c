@@ -15,7 +15,6 @@ enum {
   MAX_EXACT_SCORES = 64,     /* registers a thread gives to the scores of a whole window */
   MERGE_WARPS = 4,           /* 128 threads: what the longest row of a merge needs, see merge.c */
   MAX_STAGES = 4,            /* of online softmax: more hide nothing more */
-  TWO_CTA_HEADS = 32,        /* most heads of a pass whose sums leave registers for two CTAs of a multiprocessor */
   SYSTEM_SHARED_BYTES = 1024 /* that CUDA keeps of a CTA's share; CUDA C++ programming guide, compute capabilities */
 };
 
@@ -140,7 +139,7 @@ static bool fits_twice(const sj_tile_plan *plan, const sj_arch *arch)
 static void set_occupancy(sj_tile_plan *plan, const sj_arch *arch)
 {
   plan->min_ctas_per_sm = fits_twice(plan, arch) ? 2 : 1;
-  if (plan->exact_softmax == 0 && plan->pass_heads > TWO_CTA_HEADS) {
+  if (plan->exact_softmax == 0 && plan->pass_heads > SJ_TWO_CTA_HEADS) {
     plan->min_ctas_per_sm = 1;
   }
   /* why: with the 128 registers that two CTAs leave a thread, ptxas 13.0 spills for sm_100 and later, not for sm_90. */
@@ -176,7 +175,7 @@ static bool fit_stages(sj_tile_plan *plan, const swa_jit_config *config, const s
       continue;
     }
     most = larger(most, plan->num_stages);
-    if (plan->num_stages >= 2 && plan->pass_heads <= TWO_CTA_HEADS && fits_twice(plan, arch)) {
+    if (plan->num_stages >= 2 && plan->pass_heads <= SJ_TWO_CTA_HEADS && fits_twice(plan, arch)) {
       return true;
     }
   }

@@ -24,6 +24,9 @@ typedef struct sj_tile_plan {
   uint32_t shared_memory_bytes; /* dynamic, of a CTA */
 } sj_tile_plan;
 
+/* Most heads of an online pass whose sums leave registers for two CTAs of a multiprocessor. */
+enum { SJ_TWO_CTA_HEADS = 32 };
+
 /* config: concrete, legal. Of the merge kernel's plan all but num_warps is 0. OK, or UNSUPPORTED with the figure that
  * does not fit. */
 swa_jit_status sj_tile_plan_make(const swa_jit_config *config, const sj_arch *arch, sj_tile_plan *plan_out);

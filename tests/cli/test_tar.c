@@ -130,6 +130,20 @@ static void bytes_behind_the_end_are_refused_but_zeros(void **state)
   free(made);
 }
 
+static void the_first_header_tells_an_archive(void **state)
+{
+  (void)state;
+  char bytes[8 * BLOCK] = "";
+  FILE *file = fmemopen(bytes, sizeof bytes, "w");
+  assert_non_null(file);
+  write_name(file, "name", "content");
+  assert_int_equal(fclose(file), 0);
+  assert_true(sj_tar_may_begin(bytes, BLOCK));
+  bytes[257] = 'U';
+  assert_false(sj_tar_may_begin(bytes, BLOCK));
+  assert_true(sj_tar_may_begin(bytes, BLOCK - 1)); /* not known yet */
+}
+
 static void zeros_without_end_are_refused(void **state)
 {
   (void)state;
@@ -295,6 +309,7 @@ int main(void)
       cmocka_unit_test(size_of_an_archive_is_whole_blocks),
       cmocka_unit_test(every_truncation_is_refused),
       cmocka_unit_test(bytes_behind_the_end_are_refused_but_zeros),
+      cmocka_unit_test(the_first_header_tells_an_archive),
       cmocka_unit_test(zeros_without_end_are_refused),
       cmocka_unit_test(names_with_control_characters_are_refused),
       cmocka_unit_test(changed_headers_are_refused),

@@ -299,7 +299,8 @@ CALL(cuLibraryGetKernelCount, unsigned *count, void *handle)
   return emu_leave(EMU_OK);
 }
 
-CALL(cuLibraryGetGlobal, uint64_t *address, size_t *bytes, void *handle, const char *name)
+/* The place of a variable, of a library's handle or a module's. */
+static int get_global(uint64_t *address, size_t *bytes, void *handle, bool is_module, const char *name)
 {
   emu_context *context = NULL;
   uint64_t found = 0;
@@ -308,7 +309,7 @@ CALL(cuLibraryGetGlobal, uint64_t *address, size_t *bytes, void *handle, const c
   if (result != EMU_OK) {
     return result;
   }
-  const emu_library *library = find_library(handle, false);
+  const emu_library *library = find_library(handle, is_module);
   if (library == NULL || name == NULL) {
     return emu_leave(library == NULL ? EMU_INVALID_HANDLE : EMU_INVALID_VALUE);
   }
@@ -320,6 +321,11 @@ CALL(cuLibraryGetGlobal, uint64_t *address, size_t *bytes, void *handle, const c
     *bytes = size;
   }
   return emu_leave(result);
+}
+
+CALL(cuLibraryGetGlobal, uint64_t *address, size_t *bytes, void *handle, const char *name)
+{
+  return get_global(address, bytes, handle, false, name);
 }
 
 CALL(cuKernelGetFunction, void **function_out, void *handle)
@@ -420,23 +426,5 @@ CALL(cuModuleGetFunction, void **function_out, void *handle, const char *name)
 
 CALL(cuModuleGetGlobal_v2, uint64_t *address, size_t *bytes, void *handle, const char *name)
 {
-  emu_context *context = NULL;
-  uint64_t found = 0;
-  size_t size = 0;
-  int result = emu_enter_context(&context);
-  if (result != EMU_OK) {
-    return result;
-  }
-  const emu_library *library = find_library(handle, true);
-  if (library == NULL || name == NULL) {
-    return emu_leave(library == NULL ? EMU_INVALID_HANDLE : EMU_INVALID_VALUE);
-  }
-  result = emu_module_global(library->module, name, &found, &size);
-  if (result == EMU_OK && address != NULL) {
-    *address = found;
-  }
-  if (result == EMU_OK && bytes != NULL) {
-    *bytes = size;
-  }
-  return emu_leave(result);
+  return get_global(address, bytes, handle, true, name);
 }

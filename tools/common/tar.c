@@ -144,11 +144,20 @@ static bool get_octal(const char *field, unsigned size, uint64_t *value_out)
   return true;
 }
 
+static bool has_magic(const char header[BLOCK])
+{
+  return memcmp(header + MAGIC_AT, "ustar", 5) == 0;
+}
+
+bool sj_tar_may_begin(const void *bytes, size_t count)
+{
+  return count < BLOCK || has_magic(bytes);
+}
+
 static bool check_header(sj_tar_reader *reader, const char header[BLOCK], uint64_t *size_out)
 {
   uint64_t sum = 0;
-  if (memcmp(header + MAGIC_AT, "ustar", 5) != 0 || !get_octal(header + SUM_AT, SUM_BYTES, &sum)
-      || sum != sum_of(header)) {
+  if (!has_magic(header) || !get_octal(header + SUM_AT, SUM_BYTES, &sum) || sum != sum_of(header)) {
     complain(reader, "it is no tar archive, or damaged: a header is wrong");
     return false;
   }

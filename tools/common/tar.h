@@ -38,6 +38,9 @@ typedef enum sj_tar_result {
 
 sj_tar_result sj_tar_next(sj_tar_reader *reader, sj_tar_member *member_out);
 
+/* Whether an archive may begin with these bytes. Of fewer than a header's it is not known: true. */
+bool sj_tar_may_begin(const void *bytes, size_t count);
+
 /* The whole of the present file: member.size bytes. False, with a problem, where the archive ends before. */
 bool sj_tar_read(sj_tar_reader *reader, void *bytes);
 

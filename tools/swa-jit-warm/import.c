@@ -30,15 +30,7 @@ static bool complain(const importing *work, const char *what)
   return false;
 }
 
-/* Whether what cannot be read twice begins as an archive may: nothing else fills a disk before it is refused. */
-static bool may_be_archive(const char *bytes, size_t count, size_t size)
-{
-  enum { MAGIC_AT = 257 };
-  const bool is_whole = count < size; /* and short: the reader says what is wrong with it */
-  return is_whole || memcmp(bytes + MAGIC_AT, "ustar", 5) == 0;
-}
-
-/* What cannot be read twice is copied to a file without a name first. */
+/* What cannot be read twice is copied to a file without a name first; what is no archive fills no disk. */
 static bool copy_to_file(importing *work, FILE *from)
 {
   char bytes[64 * 1024];
@@ -46,7 +38,7 @@ static bool copy_to_file(importing *work, FILE *from)
   work->file = tmpfile();
   bool is_kept = work->file != NULL;
   while (is_kept && warm_stop_count() == 0 && (count = fread(bytes, 1, sizeof bytes, from)) > 0) {
-    if (ftell(work->file) == 0 && !may_be_archive(bytes, count, sizeof bytes)) {
+    if (ftell(work->file) == 0 && !sj_tar_may_begin(bytes, count)) {
       return complain(work, "it is no tar archive");
     }
     is_kept = fwrite(bytes, 1, count, work->file) == count;
