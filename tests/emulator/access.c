@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One lane's access to memory: which memory, whether it is there, aligned, written, and in no race. */
+#include <stdio.h>
+
 #include "exec.h"
 
 static const char *kind_words(emu_access_kind kind)
@@ -95,10 +97,18 @@ void emu_report_race(emu_warp *warp, const emu_step *step, unsigned lane, const 
                      : with->kind == EMU_RACE_WRITE ? "a write"
                                                     : "an atomic access";
   const bool is_async = with->row >= warps;
-  const uint32_t row = is_async ? with->row - warps : with->row;
+  char by[96];
+  if (with->row >= 2 * warps) {
+    snprintf(by, sizeof by, "an asynchronous operation");
+  } else {
+    snprintf(by, sizeof by, "%swarp %u lane %u", is_async ? "an asynchronous operation of " : "", with->row % warps,
+             with->lane);
+  }
+  const bool is_here = with->block == warp->block->cluster_rank;
   emu_fault(warp, step, lane, EMU_ILLEGAL_ADDRESS,
-            "race: %s of shared memory at 0x%llx is not ordered with %s by %swarp %u lane %u", kind_words(kind),
-            (unsigned long long)address, done, is_async ? "an asynchronous operation of " : "", row, with->lane);
+            is_here ? "race: %s of shared memory at 0x%llx is not ordered with %s by %s"
+                    : "race: %s of shared memory at 0x%llx is not ordered with %s by %s of block %u of the cluster",
+            kind_words(kind), (unsigned long long)address, done, by, with->block);
 }
 
 /* Whether the bytes are in the state that the kind of access needs; a write leaves them written. */
@@ -140,17 +150,26 @@ static uint8_t *access_shared(emu_warp *warp, const emu_step *step, unsigned lan
   if (block == NULL) {
     return out_of_bounds(warp, step, lane, "shared", address, size, kind);
   }
-  /* Threads of other blocks are not followed: what they do is in no order with this block's threads. */
-  if (block == warp->block) {
-    const emu_race_kind seen = kind == EMU_READ                                ? EMU_RACE_READ
-                               : kind == EMU_WRITE || kind == EMU_BARRIER_INIT ? EMU_RACE_WRITE
-                                                                               : EMU_RACE_ATOMIC;
-    emu_race_conflict with;
-    if (!emu_race_access(block->race, (emu_race_by){warp->index, lane, warp->index, lane, false}, offset, size, seen,
-                         &with)) {
-      emu_report_race(warp, step, lane, &with, address, kind);
-      return NULL;
-    }
+  if (!emu_race_has_begun(warp->block->race, warp->index, lane, block->race)) {
+    emu_fault(warp, step, lane, EMU_ILLEGAL_ADDRESS,
+              "%s of shared memory at 0x%llx: block %u of the cluster is not known to have begun", kind_words(kind),
+              (unsigned long long)address, block->cluster_rank);
+    return NULL;
+  }
+  if (block->live_warps == 0) {
+    emu_fault(warp, step, lane, EMU_ILLEGAL_ADDRESS,
+              "%s of shared memory at 0x%llx: block %u of the cluster has ended, and its shared memory with it",
+              kind_words(kind), (unsigned long long)address, block->cluster_rank);
+    return NULL;
+  }
+  const emu_race_kind seen = kind == EMU_READ                                ? EMU_RACE_READ
+                             : kind == EMU_WRITE || kind == EMU_BARRIER_INIT ? EMU_RACE_WRITE
+                                                                             : EMU_RACE_ATOMIC;
+  emu_race_conflict with;
+  if (!emu_race_access_of(block->race, warp->block->race, (emu_race_by){warp->index, lane, warp->index, lane, false},
+                          offset, size, seen, &with)) {
+    emu_report_race(warp, step, lane, &with, address, kind);
+    return NULL;
   }
   if (!shared_state(warp, step, lane, address, block->shared_states + offset, size, kind)) {
     return NULL;

@@ -61,6 +61,8 @@ bool emu_mbarrier_find(emu_warp *warp, const emu_step *step, unsigned lane, emu_
                        emu_mbarrier *found);
 /* What the lanes did and know is for those who wait for the phase under way. Before the arrival. */
 void emu_mbarrier_release(emu_warp *warp, uint32_t lanes, const emu_mbarrier *at);
+/* The same of a relaxed arrival: what they did and knew at their last fence. */
+void emu_mbarrier_release_fenced(emu_warp *warp, uint32_t lanes, const emu_mbarrier *at);
 /* state_out (or NULL): the state before. */
 bool emu_mbarrier_arrive(emu_warp *warp, const emu_step *step, unsigned lane, const emu_mbarrier *at, uint32_t count,
                          uint64_t *state_out);
@@ -72,8 +74,12 @@ bool emu_mbarrier_transact(emu_warp *warp, const emu_step *step, unsigned lane, 
 bool emu_mbarrier_expect_arrival(emu_warp *warp, const emu_step *step, unsigned lane, const emu_mbarrier *at);
 /* What agent (row, lane) did up to a clock is for those who wait for the phase under way. */
 void emu_mbarrier_publish(const emu_mbarrier *at, uint32_t row, uint32_t agent_lane, uint32_t clock);
-/* Whether the phase of that parity is complete: then the thread learns what was released into it. No fault. */
-bool emu_mbarrier_test(emu_warp *warp, unsigned lane, const emu_mbarrier *at, bool parity);
+/* The same of an agent of another block than the mbarrier's. */
+void emu_mbarrier_publish_of(const emu_mbarrier *at, const emu_block *actor, uint32_t row, uint32_t agent_lane,
+                             uint32_t clock);
+/* Whether the phase of that parity is complete: then the thread learns what was released into it; a relaxed look, at
+ * its next fence. No fault. */
+bool emu_mbarrier_test(emu_warp *warp, unsigned lane, const emu_mbarrier *at, bool parity, bool is_relaxed);
 bool emu_mbarrier_parity(uint64_t state);
 uint32_t emu_mbarrier_pending(uint64_t state);
 

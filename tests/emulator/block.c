@@ -66,6 +66,25 @@ static void carve_all(emu_carver *from, emu_grid *grid, emu_cluster *cluster, em
   }
 }
 
+/* What follows asynchronous operations and races; false: no memory. */
+static bool make_checks(emu_cluster *cluster, uint32_t warps_each)
+{
+  bool good = true;
+  for (uint32_t b = 0; b < cluster->num_blocks; b++) {
+    cluster->blocks[b].cluster = cluster;
+    cluster->blocks[b].cluster_rank = b;
+    good = emu_async_make(&cluster->blocks[b]) == EMU_OK && good;
+  }
+  emu_race *races[EMU_MAX_CLUSTER];
+  good = good
+         && emu_race_make_all(races, cluster->num_blocks, warps_each, EMU_EXTRA_AGENT_ROWS,
+                              cluster->grid->kernel->uses_async_proxy, cluster->blocks[0].shared_bytes);
+  for (uint32_t b = 0; b < cluster->num_blocks && good; b++) {
+    cluster->blocks[b].race = races[b];
+  }
+  return good;
+}
+
 int emu_cluster_make(emu_grid *grid, emu_cluster *cluster)
 {
   const uint32_t *size = grid->launch->block;
@@ -90,15 +109,9 @@ int emu_cluster_make(emu_grid *grid, emu_cluster *cluster)
     warps[w].block = &cluster->blocks[w / warps_each];
     warps[w].index = w % warps_each;
   }
-  for (uint32_t b = 0; b < cluster->num_blocks; b++) {
-    emu_block *block = &cluster->blocks[b];
-    block->cluster = cluster;
-    block->cluster_rank = b;
-    block->race = emu_race_make(warps_each, EMU_EXTRA_AGENT_ROWS, grid->kernel->uses_async_proxy, block->shared_bytes);
-    if (block->race == NULL || emu_async_make(block) != EMU_OK) {
-      emu_cluster_free(cluster);
-      return EMU_OUT_OF_MEMORY;
-    }
+  if (!make_checks(cluster, warps_each)) {
+    emu_cluster_free(cluster);
+    return EMU_OUT_OF_MEMORY;
   }
   return EMU_OK;
 }
@@ -115,6 +128,7 @@ void emu_cluster_free(emu_cluster *cluster)
     }
     emu_race_free(block->race);
   }
+  emu_cluster_barrier_start(cluster);
   if (cluster->warps != NULL) {
     free(cluster->warps[0]); /* the array of all */
   }
@@ -200,8 +214,9 @@ static void fill_specials(emu_warp *warp)
     const emu_used_special *used = &kernel->specials[i];
     uint8_t *at = warp->banks[EMU_BANK_SPECIALS] + used->offset;
     for (unsigned lane = 0; lane < EMU_LANES; lane++) {
-      const uint64_t value = lane_special(warp, used->special, used->component, lane);
-      if (used->special == PTX_GRIDID) {
+      const uint64_t value = used->is_address ? used->address + ((uint64_t)warp->block->cluster_rank << 24)
+                                              : lane_special(warp, used->special, used->component, lane);
+      if (used->is_address ? used->component == 8 : used->special == PTX_GRIDID) {
         ((uint64_t *)(void *)at)[lane] = value;
       } else if (used->special < PTX_CLOCK) {
         ((uint32_t *)(void *)at)[lane] = (uint32_t)value;
@@ -221,6 +236,7 @@ static void start_warp(emu_warp *warp)
   warp->steps = warp->thread_steps = 0;
   warp->is_starved = 0;
   warp->carry = warp->carry_written = 0;
+  warp->cluster_arrived = warp->cluster_passed = 0;
   memset(warp->written, 0, block->kernel->num_written * sizeof(uint32_t));
   warp->written[0] = EMU_ALL_LANES;
   fill_specials(warp);
@@ -242,7 +258,9 @@ static void start_block(emu_block *block, const uint32_t first[3])
     emu_clocks_drop(&block->barriers[i].clocks);
     block->barriers[i] = (emu_barrier){0};
   }
-  emu_race_reset(block->race);
+  if (rank == 0) {
+    emu_race_reset(block->race);
+  }
   emu_async_start(block);
   for (uint32_t w = 0; w < block->num_warps; w++) {
     start_warp(&block->warps[w]);
@@ -262,6 +280,7 @@ void emu_cluster_start(emu_cluster *cluster, uint64_t number)
   }
   cluster->progress = cluster->clock = 0;
   cluster->next_due = UINT64_MAX;
+  emu_cluster_barrier_start(cluster);
   for (uint32_t b = 0; b < cluster->num_blocks; b++) {
     start_block(&cluster->blocks[b], first);
   }

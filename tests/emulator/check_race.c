@@ -6,13 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL = 16, LANES = 32, KEPT_OBJECTS = 256 };
+/* Clock 1 is before a thread's first access: who knows of it knows that the thread has begun. */
+enum { CELL = 16, LANES = EMU_CLOCK_LANES, BEGUN = 1, FIRST_CLOCK };
 
 typedef struct entry {
   uint32_t lanes;
   uint32_t clock;
   uint16_t bytes; /* a bit a byte of the cell */
-  uint8_t row, kind;
+  uint16_t row;
+  uint8_t kind;
 } entry;
 
 typedef struct cell {
@@ -21,146 +23,105 @@ typedef struct cell {
   entry *entries;
 } cell;
 
-struct emu_race {
-  uint32_t num_warps, rows, num_cells;
-  uint32_t generation; /* rises with each barrier of all threads */
-  uint32_t *clocks;    /* [row] */
-  emu_clocks **known;  /* [warp * 32 + lane] */
+/* What the blocks of a cluster share. Its rows: the warps of all blocks, their async agents, the further rows of all
+ * blocks, and what the async proxy knows of the warps. */
+typedef struct core {
+  uint32_t num_blocks, num_views;
+  uint32_t num_warps, num_cells; /* of all blocks */
+  uint32_t generation;           /* rises with each barrier of all threads */
+  uint32_t *clocks;              /* [row] */
+  emu_clocks **known;            /* [warp * 32 + lane] */
+  emu_clocks **fenced;           /* [warp * 32 + lane]: what was known at the last fence; NULL: none */
+  emu_clocks **unfenced;         /* [warp * 32 + lane]: what the next fence makes known; NULL: nothing */
   cell *cells;
-  emu_clocks *kept[KEPT_OBJECTS]; /* unused ones */
-  uint32_t num_kept;
-  bool failed;        /* no memory: from now on nothing is found */
+  emu_clock_pool pool;
   uint32_t proxy_row; /* the first of num_warps rows: what the async proxy may know of the warps; 0: no such rows */
+} core;
+
+/* A block's part of it. */
+struct emu_race {
+  core *core;
+  uint32_t block, num_warps, num_extra, num_cells;
 };
 
-/* ---- What is known ---------------------------------------------------------------------------------------- */
-
-static emu_clocks *make_clocks(emu_race *race)
+/* The row of a block's own row. */
+static uint32_t row_of(const emu_race *race, uint32_t row)
 {
-  if (race->num_kept > 0) {
-    return race->kept[--race->num_kept];
-  }
-  const size_t words = (size_t)race->rows * (LANES + 1);
-  emu_clocks *made = malloc(sizeof *made + words * sizeof(uint32_t));
-  if (made == NULL) {
-    race->failed = true;
-    return NULL;
-  }
-  made->rows = race->rows;
-  made->least = (uint32_t *)(made + 1);
-  made->clocks = made->least + race->rows;
-  return made;
+  const uint32_t warps = race->num_warps, all = race->core->num_warps;
+  return row < warps       ? race->block * warps + row
+         : row < 2 * warps ? all + race->block * warps + (row - warps)
+                           : 2 * all + race->block * race->num_extra + (row - 2 * warps);
 }
 
-static emu_clocks *copy_clocks(emu_race *race, const emu_clocks *from)
+/* The block of a row, and its row there. */
+static uint32_t block_of(const emu_race *race, uint32_t row, uint32_t *row_out)
 {
-  emu_clocks *made = make_clocks(race);
-  if (made != NULL) {
-    made->owners = 1;
-    const size_t size = (size_t)race->rows * (LANES + 1) * sizeof(uint32_t);
-    if (from != NULL) {
-      memcpy(made->least, from->least, size);
-    } else {
-      memset(made->least, 0, size);
-    }
+  const uint32_t warps = race->num_warps, all = race->core->num_warps;
+  if (row < 2 * all) {
+    *row_out = row % all % warps + (row < all ? 0 : warps);
+    return row % all / warps;
   }
-  return made;
-}
-
-emu_clocks *emu_clocks_share(emu_clocks *clocks)
-{
-  if (clocks != NULL) {
-    clocks->owners++;
-  }
-  return clocks;
-}
-
-void emu_clocks_drop(emu_clocks **clocks)
-{
-  if (*clocks != NULL && --(*clocks)->owners == 0) {
-    free(*clocks);
-  }
-  *clocks = NULL;
-}
-
-static void drop(emu_race *race, emu_clocks *clocks)
-{
-  if (clocks == NULL || --clocks->owners > 0) {
-    return;
-  }
-  if (race->num_kept < KEPT_OBJECTS) {
-    race->kept[race->num_kept++] = clocks;
-  } else {
-    free(clocks);
-  }
-}
-
-static void find_least(emu_clocks *clocks, uint32_t row)
-{
-  uint32_t least = UINT32_MAX;
-  for (uint32_t lane = 0; lane < LANES; lane++) {
-    const uint32_t clock = clocks->clocks[row * LANES + lane];
-    least = clock < least ? clock : least;
-  }
-  clocks->least[row] = least;
-}
-
-static bool knows_all(const emu_clocks *clocks, const emu_clocks *other)
-{
-  uint32_t missing = 0;
-  for (uint32_t i = 0; i < clocks->rows * LANES; i++) {
-    missing |= (uint32_t)(clocks->clocks[i] < other->clocks[i]);
-  }
-  return missing == 0;
-}
-
-static void join(emu_clocks *into, const emu_clocks *from)
-{
-  for (uint32_t i = 0; i < into->rows * LANES; i++) {
-    into->clocks[i] = into->clocks[i] > from->clocks[i] ? into->clocks[i] : from->clocks[i];
-  }
-  for (uint32_t row = 0; row < into->rows; row++) {
-    find_least(into, row);
-  }
-}
-
-/* The handle's own, to change. */
-static emu_clocks *own(emu_race *race, emu_clocks **handle)
-{
-  if (*handle == NULL || (*handle)->owners > 1) {
-    emu_clocks *made = copy_clocks(race, *handle);
-    if (made == NULL) {
-      return NULL;
-    }
-    drop(race, *handle);
-    *handle = made;
-  }
-  return *handle;
+  *row_out = 2 * warps + (row - 2 * all) % race->num_extra;
+  return (row - 2 * all) / race->num_extra;
 }
 
 /* ---- Making ----------------------------------------------------------------------------------------------- */
 
+static bool make_core(core *race, uint32_t rows, bool with_proxy)
+{
+  race->pool.rows = rows;
+  if (with_proxy) {
+    race->proxy_row = race->pool.rows;
+    race->pool.rows += race->num_warps;
+  }
+  const size_t threads = (size_t)race->num_warps * LANES;
+  race->clocks = calloc(race->pool.rows, sizeof *race->clocks);
+  race->known = calloc(threads, sizeof(emu_clocks *));
+  race->fenced = calloc(threads, sizeof(emu_clocks *));
+  race->unfenced = calloc(threads, sizeof(emu_clocks *));
+  race->cells = calloc(race->num_cells, sizeof *race->cells);
+  return race->clocks != NULL && race->known != NULL && race->fenced != NULL && race->unfenced != NULL
+         && race->cells != NULL;
+}
+
+bool emu_race_make_all(emu_race **made_out, uint32_t num_blocks, uint32_t num_warps, uint32_t extra_rows,
+                       bool with_proxy, uint32_t shared_bytes)
+{
+  core *shared = calloc(1, sizeof *shared);
+  if (shared == NULL) {
+    return false;
+  }
+  const uint32_t cells = shared_bytes / CELL + 1;
+  shared->num_blocks = num_blocks;
+  shared->num_warps = num_blocks * num_warps;
+  shared->num_cells = num_blocks * cells;
+  bool good = true;
+  for (uint32_t b = 0; b < num_blocks; b++) {
+    made_out[b] = calloc(1, sizeof **made_out);
+    if (made_out[b] != NULL) {
+      *made_out[b] = (emu_race){shared, b, num_warps, extra_rows, cells};
+      shared->num_views++;
+    }
+    good = good && made_out[b] != NULL;
+  }
+  if (shared->num_views == 0) {
+    free(shared);
+    return false;
+  }
+  if (make_core(shared, num_blocks * (2 * num_warps + extra_rows), with_proxy) && good) {
+    return true;
+  }
+  for (uint32_t b = 0; b < num_blocks; b++) {
+    emu_race_free(made_out[b]);
+    made_out[b] = NULL;
+  }
+  return false;
+}
+
 emu_race *emu_race_make(uint32_t num_warps, uint32_t extra_rows, bool with_proxy, uint32_t shared_bytes)
 {
-  emu_race *race = calloc(1, sizeof *race);
-  if (race == NULL) {
-    return NULL;
-  }
-  race->num_warps = num_warps;
-  race->rows = 2 * num_warps + extra_rows;
-  if (with_proxy) {
-    race->proxy_row = race->rows;
-    race->rows += num_warps;
-  }
-  race->num_cells = shared_bytes / CELL + 1;
-  race->clocks = calloc(race->rows, sizeof *race->clocks);
-  race->known = calloc((size_t)num_warps * LANES, sizeof(emu_clocks *));
-  race->cells = calloc(race->num_cells, sizeof *race->cells);
-  if (race->clocks == NULL || race->known == NULL || race->cells == NULL) {
-    emu_race_free(race);
-    return NULL;
-  }
-  return race;
+  emu_race *made = NULL;
+  return emu_race_make_all(&made, 1, num_warps, extra_rows, with_proxy, shared_bytes) ? made : NULL;
 }
 
 uint32_t emu_race_extra_row(const emu_race *race)
@@ -168,45 +129,60 @@ uint32_t emu_race_extra_row(const emu_race *race)
   return 2 * race->num_warps;
 }
 
-static void drop_known(emu_race *race)
+static void drop_each(core *race, emu_clocks **list)
 {
-  for (uint32_t i = 0; race->known != NULL && i < race->num_warps * LANES; i++) {
-    drop(race, race->known[i]);
-    race->known[i] = NULL;
+  for (uint32_t i = 0; list != NULL && i < race->num_warps * LANES; i++) {
+    emu_clocks_give(&race->pool, list[i]);
+    list[i] = NULL;
   }
 }
 
-void emu_race_free(emu_race *race)
+static void drop_all(core *race)
 {
-  if (race == NULL) {
-    return;
-  }
-  drop_known(race);
+  drop_each(race, race->known);
+  drop_each(race, race->fenced);
+  drop_each(race, race->unfenced);
+}
+
+static void free_core(core *race)
+{
+  drop_all(race);
   for (uint32_t i = 0; race->cells != NULL && i < race->num_cells; i++) {
     free(race->cells[i].entries);
   }
-  for (uint32_t i = 0; i < race->num_kept; i++) {
-    free(race->kept[i]);
-  }
+  emu_clock_pool_free(&race->pool);
   free(race->cells);
   free(race->known);
+  free(race->fenced);
+  free(race->unfenced);
   free(race->clocks);
   free(race);
 }
 
-void emu_race_reset(emu_race *race)
+void emu_race_free(emu_race *race)
 {
-  drop_known(race);
-  emu_clocks *nothing = copy_clocks(race, NULL);
+  if (race != NULL) {
+    if (--race->core->num_views == 0) {
+      free_core(race->core);
+    }
+    free(race);
+  }
+}
+
+void emu_race_reset(emu_race *view)
+{
+  core *race = view->core;
+  drop_all(race);
+  emu_clocks *nothing = emu_clocks_copy(&race->pool, NULL);
   if (nothing == NULL) {
     return;
   }
   for (uint32_t i = 0; i < race->num_warps * LANES; i++) {
     race->known[i] = emu_clocks_share(nothing);
   }
-  drop(race, nothing);
-  for (uint32_t row = 0; row < race->rows; row++) {
-    race->clocks[row] = 1;
+  emu_clocks_give(&race->pool, nothing);
+  for (uint32_t row = 0; row < race->pool.rows; row++) {
+    race->clocks[row] = FIRST_CLOCK;
   }
   for (uint32_t i = 0; i < race->num_cells; i++) {
     race->cells[i].count = 0;
@@ -231,7 +207,7 @@ static uint32_t unordered(const emu_clocks *known, const entry *old, uint32_t ro
 
 /* Accesses of threads from before the last barrier of all are ordered; those of async agents may not be, nor are
  * threads' writes for the async proxy. */
-static void refresh(const emu_race *race, cell *at)
+static void refresh(const core *race, cell *at)
 {
   uint16_t kept = 0;
   for (uint16_t i = 0; i < at->count; i++) {
@@ -243,13 +219,13 @@ static void refresh(const emu_race *race, cell *at)
   at->generation = race->generation;
 }
 
-static entry *add_entry(emu_race *race, cell *at)
+static entry *add_entry(core *race, cell *at)
 {
   if (at->count == at->room) {
     const uint16_t room = at->room == 0 ? 8 : (uint16_t)(2 * at->room);
     entry *grown = room > 32768 ? NULL : realloc(at->entries, room * sizeof *grown);
     if (grown == NULL) {
-      race->failed = true;
+      race->pool.failed = true;
       return NULL;
     }
     at->entries = grown;
@@ -258,7 +234,7 @@ static entry *add_entry(emu_race *race, cell *at)
   return &at->entries[at->count++];
 }
 
-static bool access_cell(emu_race *race, cell *at, const emu_race_by *by, uint16_t bytes, emu_race_kind kind,
+static bool access_cell(core *race, cell *at, const emu_race_by *by, uint16_t bytes, emu_race_kind kind,
                         emu_race_conflict *conflict_out)
 {
   if (at->generation != race->generation) {
@@ -280,11 +256,18 @@ static bool access_cell(emu_race *race, cell *at, const emu_race_by *by, uint16_
       const uint32_t row = by_proxy ? race->proxy_row + old->row : old->row;
       const uint32_t bad = others == 0 ? 0 : unordered(known, old, row, others);
       if (bad != 0) {
-        *conflict_out = (emu_race_conflict){old->row, (uint32_t)__builtin_ctz(bad), (emu_race_kind)old->kind};
+        *conflict_out = (emu_race_conflict){0, old->row, (uint32_t)__builtin_ctz(bad), (emu_race_kind)old->kind};
         return false;
       }
       if (kind == EMU_RACE_WRITE && (old->bytes & ~bytes) == 0) {
         continue; /* who is ordered behind the new one is ordered behind this */
+      }
+    }
+    if (old->row == by->row && by->row < race->num_warps && old->kind == kind && old->clock < clock
+        && (old->bytes & ~bytes) == 0) {
+      old->lanes &= ~(1u << by->lane); /* a thread's later access stands for its earlier one */
+      if (old->lanes == 0) {
+        continue;
       }
     }
     at->entries[kept] = *old;
@@ -300,23 +283,28 @@ static bool access_cell(emu_race *race, cell *at, const emu_race_by *by, uint16_
   }
   entry *made = add_entry(race, at);
   if (made != NULL) {
-    *made = (entry){1u << by->lane, clock, bytes, (uint8_t)by->row, (uint8_t)kind};
+    *made = (entry){1u << by->lane, clock, bytes, (uint16_t)by->row, (uint8_t)kind};
   }
   return true;
 }
 
-bool emu_race_access(emu_race *race, emu_race_by by, uint32_t offset, uint32_t size, emu_race_kind kind,
-                     emu_race_conflict *conflict_out)
+bool emu_race_access_of(emu_race *memory, const emu_race *actor, emu_race_by by, uint32_t offset, uint32_t size,
+                        emu_race_kind kind, emu_race_conflict *conflict_out)
 {
-  if (race->failed) {
+  core *race = memory->core;
+  if (race->pool.failed) {
     return true;
   }
+  by.row = row_of(actor, by.row);
+  by.warp = row_of(actor, by.warp);
+  cell *cells = &race->cells[(size_t)memory->block * memory->num_cells];
   uint32_t at = offset;
   while (at < offset + size) {
     const uint32_t in_cell = at % CELL;
     const uint32_t end = offset + size - at < CELL - in_cell ? in_cell + offset + size - at : CELL;
     const uint16_t bytes = (uint16_t)((0xffffu >> (CELL - (end - in_cell))) << in_cell);
-    if (!access_cell(race, &race->cells[at / CELL], &by, bytes, kind, conflict_out)) {
+    if (!access_cell(race, &cells[at / CELL], &by, bytes, kind, conflict_out)) {
+      conflict_out->block = block_of(memory, conflict_out->row, &conflict_out->row);
       return false;
     }
     at += end - in_cell;
@@ -324,19 +312,59 @@ bool emu_race_access(emu_race *race, emu_race_by by, uint32_t offset, uint32_t s
   return true;
 }
 
-/* ---- Order ------------------------------------------------------------------------------------------------ */
-
-static void set_clock(emu_clocks *into, uint32_t row, uint32_t lane, uint32_t clock)
+bool emu_race_access(emu_race *race, emu_race_by by, uint32_t offset, uint32_t size, emu_race_kind kind,
+                     emu_race_conflict *conflict_out)
 {
-  uint32_t *at = &into->clocks[row * LANES + lane];
-  if (*at < clock) {
-    *at = clock;
-    find_least(into, row);
-  }
+  return emu_race_access_of(race, race, by, offset, size, kind, conflict_out);
 }
 
+static bool is_foreign(const core *race, const emu_race *memory, uint32_t row)
+{
+  return row >= 2 * race->num_warps || row % race->num_warps / memory->num_warps != memory->block;
+}
+
+/* What any thread of a block knows when it has ended. */
+static emu_clocks *known_in_block(const emu_race *memory)
+{
+  core *race = memory->core;
+  emu_clocks *all = emu_clocks_copy(&race->pool, NULL);
+  const emu_clocks *last = NULL;
+  for (uint32_t i = 0; i < memory->num_warps * LANES && all != NULL; i++) {
+    const emu_clocks *known = race->known[memory->block * memory->num_warps * LANES + i];
+    if (known != last) {
+      emu_clocks_join(all, known);
+      last = known;
+    }
+  }
+  return all;
+}
+
+bool emu_race_used_at_end(emu_race *memory, uint32_t *offset_out, emu_race_conflict *conflict_out)
+{
+  core *race = memory->core;
+  emu_clocks *known = race->pool.failed ? NULL : known_in_block(memory);
+  bool found = false;
+  for (uint32_t c = 0; c < memory->num_cells && known != NULL && !found; c++) {
+    const cell *at = &race->cells[(size_t)memory->block * memory->num_cells + c];
+    for (uint16_t i = 0; i < at->count && !found; i++) {
+      const entry *old = &at->entries[i];
+      const uint32_t bad = is_foreign(race, memory, old->row) ? unordered(known, old, old->row, old->lanes) : 0;
+      if (bad != 0) {
+        *offset_out = c * CELL + (uint32_t)__builtin_ctz(old->bytes);
+        *conflict_out = (emu_race_conflict){0, old->row, (uint32_t)__builtin_ctz(bad), (emu_race_kind)old->kind};
+        conflict_out->block = block_of(memory, old->row, &conflict_out->row);
+        found = true;
+      }
+    }
+  }
+  emu_clocks_give(&race->pool, known);
+  return found;
+}
+
+/* ---- Order ------------------------------------------------------------------------------------------------ */
+
 /* Joins what the lanes know and did. */
-static void gather(emu_race *race, uint32_t warp, uint32_t lanes, emu_clocks *into)
+static void gather(core *race, uint32_t warp, uint32_t lanes, emu_clocks *into)
 {
   const emu_clocks *last = NULL;
   for (uint32_t lane = 0; lane < LANES; lane++) {
@@ -345,49 +373,49 @@ static void gather(emu_race *race, uint32_t warp, uint32_t lanes, emu_clocks *in
     }
     const emu_clocks *known = race->known[warp * LANES + lane];
     if (known != last) {
-      join(into, known);
+      emu_clocks_join(into, known);
       last = known;
     }
     into->clocks[warp * LANES + lane] = race->clocks[warp];
   }
-  find_least(into, warp);
+  emu_clocks_find_least(into, warp);
 }
 
-void emu_race_release(emu_race *race, uint32_t warp, uint32_t lanes, emu_clocks **into)
+void emu_race_release(emu_race *view, uint32_t warp, uint32_t lanes, emu_clocks **into)
 {
-  emu_clocks *to = race->failed ? NULL : own(race, into);
+  core *race = view->core;
+  emu_clocks *to = race->pool.failed ? NULL : emu_clocks_own(&race->pool, into);
   if (to != NULL) {
+    warp = row_of(view, warp);
     gather(race, warp, lanes, to);
     race->clocks[warp]++;
   }
 }
 
-static void set_known(emu_race *race, uint32_t warp, uint32_t lane, emu_clocks *clocks)
+static void set_known(core *race, uint32_t warp, uint32_t lane, emu_clocks *clocks)
 {
   emu_clocks **at = &race->known[warp * LANES + lane];
   emu_clocks *old = *at;
   *at = emu_clocks_share(clocks);
-  drop(race, old);
+  emu_clocks_give(&race->pool, old);
 }
 
-void emu_race_acquire(emu_race *race, uint32_t warp, uint32_t lanes, emu_clocks *from)
+/* The lanes learn what is in from; warp: of all blocks. */
+static void acquire(core *race, uint32_t warp, uint32_t lanes, emu_clocks *from)
 {
-  if (from == NULL || race->failed) {
-    return;
-  }
   uint32_t rest = lanes;
   while (rest != 0) {
     const uint32_t first = (uint32_t)__builtin_ctz(rest);
     emu_clocks *old = emu_clocks_share(race->known[warp * LANES + first]);
     emu_clocks *learned = NULL;
-    if (knows_all(old, from)) {
+    if (emu_clocks_know_all(old, from)) {
       learned = emu_clocks_share(old);
-    } else if (knows_all(from, old)) {
+    } else if (emu_clocks_know_all(from, old)) {
       learned = emu_clocks_share(from);
     } else {
-      learned = copy_clocks(race, old);
+      learned = emu_clocks_copy(&race->pool, old);
       if (learned != NULL) {
-        join(learned, from);
+        emu_clocks_join(learned, from);
       }
     }
     for (uint32_t lane = first; lane < LANES && learned != NULL; lane++) {
@@ -397,67 +425,156 @@ void emu_race_acquire(emu_race *race, uint32_t warp, uint32_t lanes, emu_clocks 
       }
     }
     rest &= ~(1u << first);
-    drop(race, learned);
-    drop(race, old);
+    emu_clocks_give(&race->pool, learned);
+    emu_clocks_give(&race->pool, old);
   }
 }
 
-void emu_race_sync_lanes(emu_race *race, uint32_t warp, uint32_t lanes)
+void emu_race_acquire(emu_race *race, uint32_t warp, uint32_t lanes, emu_clocks *from)
 {
+  if (from != NULL && !race->core->pool.failed) {
+    acquire(race->core, row_of(race, warp), lanes, from);
+  }
+}
+
+void emu_race_sync_lanes(emu_race *view, uint32_t warp, uint32_t lanes)
+{
+  core *race = view->core;
   emu_clocks *all = NULL;
-  emu_race_release(race, warp, lanes, &all);
+  emu_race_release(view, warp, lanes, &all);
   for (uint32_t lane = 0; lane < LANES && all != NULL; lane++) {
     if ((lanes >> lane & 1) != 0) {
-      set_known(race, warp, lane, all);
+      set_known(race, row_of(view, warp), lane, all);
     }
   }
-  drop(race, all);
+  emu_clocks_give(&race->pool, all);
 }
 
 void emu_race_forget(emu_race *race)
 {
-  race->generation++;
+  if (race->core->num_blocks == 1) {
+    race->core->generation++;
+  }
+}
+
+/* ---- Fences ----------------------------------------------------------------------------------------------- */
+
+void emu_race_fence(emu_race *view, uint32_t warp, uint32_t lanes)
+{
+  core *race = view->core;
+  const uint32_t row = row_of(view, warp);
+  for (uint32_t lane = 0; lane < LANES && !race->pool.failed; lane++) {
+    emu_clocks **heard = &race->unfenced[row * LANES + lane];
+    if ((lanes >> lane & 1) != 0 && *heard != NULL) {
+      acquire(race, row, 1u << lane, *heard);
+      emu_clocks_give(&race->pool, *heard);
+      *heard = NULL;
+    }
+  }
+  emu_clocks *all = NULL;
+  emu_race_release(view, warp, lanes, &all);
+  for (uint32_t lane = 0; lane < LANES && all != NULL; lane++) {
+    if ((lanes >> lane & 1) != 0) {
+      emu_clocks_give(&race->pool, race->fenced[row * LANES + lane]);
+      race->fenced[row * LANES + lane] = emu_clocks_share(all);
+    }
+  }
+  emu_clocks_give(&race->pool, all);
+}
+
+void emu_race_release_fenced(emu_race *view, uint32_t warp, uint32_t lanes, emu_clocks **into)
+{
+  core *race = view->core;
+  const uint32_t row = row_of(view, warp);
+  for (uint32_t lane = 0; lane < LANES && !race->pool.failed; lane++) {
+    const emu_clocks *known = race->fenced[row * LANES + lane];
+    emu_clocks *to = (lanes >> lane & 1) == 0 ? NULL : emu_clocks_own(&race->pool, into);
+    if (to != NULL) {
+      emu_clocks_set(to, row, lane, BEGUN);
+    }
+    if (to != NULL && known != NULL) {
+      emu_clocks_join(to, known);
+    }
+  }
+}
+
+bool emu_race_has_begun(const emu_race *race, uint32_t warp, uint32_t lane, const emu_race *other)
+{
+  if (race == other || race->core->pool.failed) {
+    return true;
+  }
+  const emu_clocks *known = race->core->known[row_of(race, warp) * LANES + lane];
+  for (uint32_t i = 0; i < other->num_warps * LANES; i++) {
+    if (known->clocks[row_of(other, 0) * LANES + i] >= BEGUN) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void emu_race_hear(emu_race *view, uint32_t warp, uint32_t lane, const emu_clocks *from)
+{
+  core *race = view->core;
+  if (from != NULL && !race->pool.failed) {
+    emu_clocks *to = emu_clocks_own(&race->pool, &race->unfenced[row_of(view, warp) * LANES + lane]);
+    if (to != NULL) {
+      emu_clocks_join(to, from);
+    }
+  }
 }
 
 /* ---- Async agents ----------------------------------------------------------------------------------------- */
 
 uint32_t emu_race_clock(const emu_race *race, uint32_t row)
 {
-  return race->clocks[row];
+  return race->core->clocks[row_of(race, row)];
 }
 
 void emu_race_tick(emu_race *race, uint32_t row)
 {
-  race->clocks[row]++;
+  race->core->clocks[row_of(race, row)]++;
 }
 
-void emu_race_publish(emu_race *race, uint32_t row, uint32_t lane, uint32_t clock, emu_clocks **into)
+void emu_race_publish(emu_race *view, uint32_t row, uint32_t lane, uint32_t clock, emu_clocks **into)
 {
-  emu_clocks *to = race->failed ? NULL : own(race, into);
+  core *race = view->core;
+  emu_clocks *to = race->pool.failed ? NULL : emu_clocks_own(&race->pool, into);
   if (to != NULL) {
-    set_clock(to, row, lane, clock);
+    emu_clocks_set(to, row_of(view, row), lane, clock);
   }
 }
 
-void emu_race_learn(emu_race *race, uint32_t warp, uint32_t lane, uint32_t row, uint32_t agent_lane, uint32_t clock)
+bool emu_race_knows(const emu_race *race, uint32_t warp, uint32_t lane, uint32_t row, uint32_t agent_lane,
+                    uint32_t clock)
 {
-  emu_clocks **at = &race->known[warp * LANES + lane];
-  if (race->failed || (*at)->clocks[row * LANES + agent_lane] >= clock) {
+  return race->core->pool.failed
+         || race->core->known[row_of(race, warp) * LANES + lane]->clocks[row_of(race, row) * LANES + agent_lane]
+                >= clock;
+}
+
+void emu_race_learn(emu_race *view, uint32_t warp, uint32_t lane, uint32_t row, uint32_t agent_lane, uint32_t clock)
+{
+  core *race = view->core;
+  emu_clocks **at = &race->known[row_of(view, warp) * LANES + lane];
+  row = row_of(view, row);
+  if (race->pool.failed || (*at)->clocks[row * LANES + agent_lane] >= clock) {
     return;
   }
-  emu_clocks *to = own(race, at);
+  emu_clocks *to = emu_clocks_own(&race->pool, at);
   if (to != NULL) {
-    set_clock(to, row, agent_lane, clock);
+    emu_clocks_set(to, row, agent_lane, clock);
   }
 }
 
-void emu_race_proxy_fence(emu_race *race, uint32_t warp, uint32_t lanes)
+void emu_race_proxy_fence(emu_race *view, uint32_t warp, uint32_t lanes)
 {
-  if (race->failed || race->proxy_row == 0) {
+  core *race = view->core;
+  warp = row_of(view, warp);
+  if (race->pool.failed || race->proxy_row == 0) {
     return;
   }
   for (uint32_t lane = 0; lane < LANES; lane++) {
-    emu_clocks *to = (lanes >> lane & 1) == 0 ? NULL : own(race, &race->known[warp * LANES + lane]);
+    emu_clocks *to = (lanes >> lane & 1) == 0 ? NULL : emu_clocks_own(&race->pool, &race->known[warp * LANES + lane]);
     if (to == NULL) {
       continue;
     }
@@ -467,7 +584,7 @@ void emu_race_proxy_fence(emu_race *race, uint32_t warp, uint32_t lanes)
     }
     to->clocks[first + warp * LANES + lane] = race->clocks[warp];
     for (uint32_t row = 0; row < race->num_warps; row++) {
-      find_least(to, race->proxy_row + row);
+      emu_clocks_find_least(to, race->proxy_row + row);
     }
   }
   race->clocks[warp]++;

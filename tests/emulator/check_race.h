@@ -2,6 +2,9 @@
 /* Races in shared memory, found by what happens before what, not by luck. Every thread has a clock, and knows of every
  * other up to which clock its accesses are ordered before its own; barriers hand that knowledge on.
  *
+ * The blocks of a cluster are followed together, each with rows of its own: what happened in one is ordered for the
+ * other by the cluster's barrier or by an mbarrier.
+ *
  * Agents are numbered in rows of 32: row w < num_warps is warp w, one agent a lane; row num_warps + w holds the async
  * agents of warp w's lanes, that do what cp.async and its like do; the further rows are for whole operations. An
  * operation's accesses are entered when it is issued, at the clock of its agent, and are ordered only for who has heard
@@ -12,15 +15,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct emu_race emu_race;
+#include "race_clocks.h"
 
-/* What somebody knows: a clock an agent. Who holds one of several owners must not change it. */
-typedef struct emu_clocks {
-  uint32_t owners;
-  uint32_t rows;
-  uint32_t *least;  /* [row]: the least of the row */
-  uint32_t *clocks; /* [row * 32 + lane] */
-} emu_clocks;
+typedef struct emu_race emu_race;
 
 typedef enum emu_race_kind {
   EMU_RACE_READ,
@@ -29,7 +26,8 @@ typedef enum emu_race_kind {
 } emu_race_kind;
 
 typedef struct emu_race_conflict {
-  uint32_t row, lane; /* of the earlier access */
+  uint32_t block;     /* of the earlier access: its rank in the cluster */
+  uint32_t row, lane; /* there */
   emu_race_kind kind;
 } emu_race_conflict;
 
@@ -43,15 +41,21 @@ typedef struct emu_race_by {
 /* rows: warps, then their async agents, then extra_rows more; with_proxy: some agents work in the async proxy, which
  * costs more. NULL: no memory. */
 emu_race *emu_race_make(uint32_t num_warps, uint32_t extra_rows, bool with_proxy, uint32_t shared_bytes);
+/* The same for the blocks of a cluster, which are followed together: made_out[num_blocks]. */
+bool emu_race_make_all(emu_race **made_out, uint32_t num_blocks, uint32_t num_warps, uint32_t extra_rows,
+                       bool with_proxy, uint32_t shared_bytes);
 /* The first of the extra rows. */
 uint32_t emu_race_extra_row(const emu_race *race);
 void emu_race_free(emu_race *race);
-/* A block begins. */
+/* A cluster begins: for one of its blocks, it stands for all. */
 void emu_race_reset(emu_race *race);
 
 /* False with what it races with. */
 bool emu_race_access(emu_race *race, emu_race_by by, uint32_t offset, uint32_t size, emu_race_kind kind,
                      emu_race_conflict *conflict_out);
+/* The same by an agent of another block: rows are the actor's. */
+bool emu_race_access_of(emu_race *memory, const emu_race *actor, emu_race_by by, uint32_t offset, uint32_t size,
+                        emu_race_kind kind, emu_race_conflict *conflict_out);
 
 /* Everything that these lanes did and know goes into *into (made when NULL), and their warp's clock ticks. */
 void emu_race_release(emu_race *race, uint32_t warp, uint32_t lanes, emu_clocks **into);
@@ -59,11 +63,24 @@ void emu_race_release(emu_race *race, uint32_t warp, uint32_t lanes, emu_clocks 
 void emu_race_acquire(emu_race *race, uint32_t warp, uint32_t lanes, emu_clocks *from);
 /* All these lanes know what each of them did and knows: bar.warp.sync. */
 void emu_race_sync_lanes(emu_race *race, uint32_t warp, uint32_t lanes);
-/* A barrier of all live threads is complete: the accesses of threads before it are of no interest any more. */
+/* A barrier of all threads of a block without a cluster is complete: the accesses of threads before it are of no
+ * interest any more. */
 void emu_race_forget(emu_race *race);
 
 /* fence.proxy.async: what the lanes did and know of others' writes is ordered for the async proxy too. */
 void emu_race_proxy_fence(emu_race *race, uint32_t warp, uint32_t lanes);
+
+/* A fence: what lanes release without order of their own (relaxed) is what they did and knew at their last fence. */
+void emu_race_fence(emu_race *race, uint32_t warp, uint32_t lanes);
+void emu_race_release_fenced(emu_race *race, uint32_t warp, uint32_t lanes, emu_clocks **into);
+/* Whether the thread knows that another block of the cluster has begun. */
+bool emu_race_has_begun(const emu_race *race, uint32_t warp, uint32_t lane, const emu_race *other);
+/* The lane's next fence makes it learn what is in from. */
+void emu_race_hear(emu_race *race, uint32_t warp, uint32_t lane, const emu_clocks *from);
+
+/* Whether somebody outside a block may still use its shared memory when its last thread ends: a thread of another
+ * block, or an operation in one of the further rows, that no thread of the block knows to be over. Then where, who. */
+bool emu_race_used_at_end(emu_race *memory, uint32_t *offset_out, emu_race_conflict *conflict_out);
 
 /* The clock of a row, at which its accesses are entered. */
 uint32_t emu_race_clock(const emu_race *race, uint32_t row);
@@ -74,8 +91,7 @@ void emu_race_publish(emu_race *race, uint32_t row, uint32_t lane, uint32_t cloc
 /* Thread (warp, lane) learns of agent (row, agent_lane) up to a clock. */
 void emu_race_learn(emu_race *race, uint32_t warp, uint32_t lane, uint32_t row, uint32_t agent_lane, uint32_t clock);
 
-/* Another owner of the same; and one less. */
-emu_clocks *emu_clocks_share(emu_clocks *clocks);
-void emu_clocks_drop(emu_clocks **clocks);
+bool emu_race_knows(const emu_race *race, uint32_t warp, uint32_t lane, uint32_t row, uint32_t agent_lane,
+                    uint32_t clock);
 
 #endif

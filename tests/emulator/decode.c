@@ -129,17 +129,16 @@ static bool special_is_wide(unsigned special)
   return special == PTX_GRIDID || special == PTX_CLOCK64 || special == PTX_GLOBALTIMER;
 }
 
-static emu_slot special_slot(emu_decoder *decoder, const ptx_operand *operand)
+/* What a warp's lanes find in memory of their own: filled when the warp begins. */
+static emu_slot find_special(emu_decoder *decoder, emu_used_special used, unsigned size)
 {
   emu_kernel *kernel = decoder->kernel;
-  const unsigned size = special_is_wide(operand->special) ? 8 : 4;
   emu_slot slot = {.bank = EMU_BANK_SPECIALS, .size = (uint8_t)size};
-  if (operand->special >= PTX_CLOCK) {
-    decoder->step->reads_clock = 1;
-  }
   for (uint32_t i = 0; i < kernel->num_specials; i++) {
-    if (kernel->specials[i].special == operand->special && kernel->specials[i].component == operand->component) {
-      slot.offset = kernel->specials[i].offset;
+    const emu_used_special *other = &kernel->specials[i];
+    if (other->special == used.special && other->component == used.component && other->is_address == used.is_address
+        && other->address == used.address) {
+      slot.offset = other->offset;
       return slot;
     }
   }
@@ -153,10 +152,29 @@ static emu_slot special_slot(emu_decoder *decoder, const ptx_operand *operand)
     kernel->specials = grown;
   }
   slot.offset = kernel->special_bytes;
-  kernel->specials[kernel->num_specials++] =
-      (emu_used_special){operand->special, operand->component, kernel->special_bytes};
+  used.offset = kernel->special_bytes;
+  kernel->specials[kernel->num_specials++] = used;
   kernel->special_bytes += bytes_of(size);
   return slot;
+}
+
+static emu_slot special_slot(emu_decoder *decoder, const ptx_operand *operand)
+{
+  if (operand->special >= PTX_CLOCK) {
+    decoder->step->reads_clock = 1;
+  }
+  const emu_used_special used = {.special = operand->special, .component = operand->component};
+  return find_special(decoder, used, special_is_wide(operand->special) ? 8 : 4);
+}
+
+static emu_slot variable_slot(emu_decoder *decoder, const ptx_operand *operand, unsigned size)
+{
+  const uint64_t address = operand->symbol->address + (uint64_t)operand->offset;
+  if (operand->symbol->space != PTX_SHARED) {
+    return constant_slot(decoder, address, size);
+  }
+  const emu_used_special used = {.component = (uint8_t)size, .is_address = 1, .address = (uint32_t)address};
+  return find_special(decoder, used, size);
 }
 
 /* ---- One operand ------------------------------------------------------------------------------------------ */
@@ -249,7 +267,7 @@ static void plain_operand(emu_decoder *decoder, const ptx_operand *operand, char
     slot = special_slot(decoder, operand);
     ok = class == 'x' || slot.size == class_size(class);
   } else if (operand->kind == PTX_OP_VARIABLE && (class == 'w' || class == 'l' || class == 'x')) {
-    slot = constant_slot(decoder, operand->symbol->address + (uint64_t)operand->offset, class == 'w' ? 4 : 8);
+    slot = variable_slot(decoder, operand, class == 'w' ? 4 : 8);
     ok = true;
   }
   if (!ok) {

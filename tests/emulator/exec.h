@@ -53,6 +53,8 @@ struct emu_warp {
   uint64_t thread_steps;
   uint32_t carry, carry_written; /* of the condition code, by lanes */
   uint8_t is_starved;            /* of the scheduler: runs only when nobody else can */
+  uint32_t cluster_arrived;      /* lanes that are at the cluster's barrier, */
+  uint32_t cluster_passed;       /* and that have not waited since it completed */
   struct emu_copies *copies;     /* async.c: pending cp.async, NULL while there was none */
 };
 
@@ -65,6 +67,11 @@ typedef struct emu_barrier {
   uint32_t result;           /* of the last that completed */
   struct emu_clocks *clocks; /* what those who arrived knew */
 } emu_barrier;
+
+typedef struct emu_cluster_barrier {
+  struct emu_clocks *coming; /* what those who arrived knew */
+  struct emu_clocks *done;   /* of the last that completed */
+} emu_cluster_barrier;
 
 struct emu_block {
   emu_grid *grid;
@@ -95,6 +102,7 @@ struct emu_cluster {
   emu_warp **warps;
   uint8_t *room;            /* of all blocks' registers and memories */
   struct emu_event *events; /* async.c: what completes later, in no order */
+  emu_cluster_barrier barrier;
 };
 
 struct emu_grid {
@@ -224,6 +232,13 @@ static inline unsigned emu_random_below(emu_cluster *cluster, unsigned limit)
 
 /* Barriers may be complete now that a warp has ended. */
 void emu_barriers_warp_ended(emu_block *block);
+
+/* A cluster begins or ends. */
+void emu_cluster_barrier_start(emu_cluster *cluster);
+/* The cluster's barrier may be complete now that lanes have ended. */
+void emu_cluster_barrier_lanes_ended(emu_cluster *cluster);
+/* A block's last threads end: whether nobody may still use its shared memory. False after emu_fault. */
+bool emu_block_may_end(emu_warp *warp, const emu_step *step);
 
 /* ---- Faults (report.c) ------------------------------------------------------------------------------------ */
 

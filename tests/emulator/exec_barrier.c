@@ -162,13 +162,11 @@ static emu_next barrier(emu_warp *warp, const emu_step *step, uint32_t active)
 
 /* ---- Fences ----------------------------------------------------------------------------------------------- */
 
-/* Memory is one and each access whole: order needs no doing. Shared memory is ordered by barriers for the race
- * check. */
+/* Memory is one and each access whole: order needs no doing but for the race check. */
 static emu_next fence(emu_warp *warp, const emu_step *step, uint32_t active)
 {
-  (void)warp;
   (void)step;
-  (void)active;
+  emu_race_fence(warp->block->race, warp->index, active);
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   return EMU_NEXT;
 }

@@ -14,7 +14,9 @@ static emu_next bra(emu_warp *warp, const emu_step *step, uint32_t active)
 
 static emu_next end(emu_warp *warp, const emu_step *step, uint32_t active)
 {
-  (void)step;
+  if (warp->live == active && warp->block->live_warps == 1 && !emu_block_may_end(warp, step)) {
+    return EMU_FAULT;
+  }
   emu_exit_lanes(warp, active);
   return EMU_AWAY;
 }

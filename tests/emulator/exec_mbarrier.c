@@ -48,7 +48,7 @@ static bool find_all(emu_warp *warp, const emu_step *step, uint32_t active, emu_
 }
 
 /* Lanes that arrive at the same mbarrier release together. */
-static void release_all(emu_warp *warp, uint32_t active, const emu_mbarrier at[EMU_LANES])
+static void release_all(emu_warp *warp, uint32_t active, const emu_mbarrier at[EMU_LANES], bool is_relaxed)
 {
   uint32_t rest = active;
   while (rest != 0) {
@@ -58,21 +58,19 @@ static void release_all(emu_warp *warp, uint32_t active, const emu_mbarrier at[E
     {
       together |= (uint32_t)(at[lane].word == at[first].word) << lane;
     }
-    emu_mbarrier_release(warp, together, &at[first]);
+    (is_relaxed ? emu_mbarrier_release_fenced : emu_mbarrier_release)(warp, together, &at[first]);
     rest &= ~together;
   }
 }
 
-/* Relaxed ones release nothing. The count stands behind the address; of expect_tx it is bytes. */
+/* Relaxed ones release what a fence has. The count stands behind the address; of expect_tx it is bytes. */
 static emu_next arrive(emu_warp *warp, const emu_step *step, uint32_t active, bool expects, bool drops)
 {
   emu_mbarrier at[EMU_LANES];
   if (!find_all(warp, step, active, at)) {
     return EMU_FAULT;
   }
-  if (step->mods[0] != 2) {
-    release_all(warp, active, at);
-  }
+  release_all(warp, active, at, step->mods[0] == 2);
   EMU_FOR_LANES(lane, active)
   {
     const uint32_t number = step->num_src > 1 ? emu_in32(warp, &step->src[1])[lane] : 1;
@@ -181,7 +179,7 @@ static emu_next look(emu_warp *warp, const emu_step *step, uint32_t active, bool
     if (by_parity && which > 1) {
       return emu_fault(warp, step, lane, EMU_ILLEGAL_INSTRUCTION, "a parity of %llu", (unsigned long long)which);
     }
-    if (emu_mbarrier_test(warp, lane, &at, parity)) {
+    if (emu_mbarrier_test(warp, lane, &at, parity, step->mods[0] == 2)) {
       found |= 1u << lane;
     } else {
       warp->group->why = "a phase of the mbarrier at";
@@ -220,7 +218,15 @@ static emu_next fence(emu_warp *warp, const emu_step *step, uint32_t active)
   return EMU_NEXT;
 }
 
+/* What it orders beyond prior inits is not told apart. */
 static emu_next init_fence(emu_warp *warp, const emu_step *step, uint32_t active)
+{
+  (void)step;
+  emu_race_fence(warp->block->race, warp->index, active);
+  return EMU_NEXT;
+}
+
+static emu_next nothing(emu_warp *warp, const emu_step *step, uint32_t active)
 {
   (void)warp;
   (void)step;
@@ -264,7 +270,7 @@ static const emu_row rows[] = {
     SPACES("mbarrier.try_wait.parity", ACQUIRE, "=p a w w?", look_parity, 90),
     ROW("mbarrier.pending_count.b64", "=w l", pending_count, 0, 80),
     ROW("fence.mbarrier_init.release.cluster", "", init_fence, 0, 90),
-    ROW("fence.proxy.alias", "", init_fence, 0, 70),
+    ROW("fence.proxy.alias", "", nothing, 0, 70),
     ROW("fence.proxy.async.global|shared::cta|shared::cluster?", "", fence, 0, 90),
 };
 

@@ -16,6 +16,7 @@ extern const emu_family emu_family_atomic;   /* exec_atomic.c */
 extern const emu_family emu_family_control;  /* exec_control.c */
 extern const emu_family emu_family_warp;     /* exec_warp.c */
 extern const emu_family emu_family_barrier;  /* exec_barrier.c */
+extern const emu_family emu_family_cluster;  /* exec_cluster.c */
 extern const emu_family emu_family_matrix;   /* exec_matrix.c */
 extern const emu_family emu_family_mbarrier; /* exec_mbarrier.c */
 extern const emu_family emu_family_async;    /* exec_async.c */

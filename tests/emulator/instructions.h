@@ -101,7 +101,10 @@ const emu_row *emu_row_next(emu_row_search *search, ptx_name opcode, int arch, u
 typedef struct emu_used_special {
   uint16_t special;
   uint8_t component;
+  uint8_t
+      is_address; /* not a special register: a shared address, to which the block's rank is added; component: bytes */
   uint32_t offset;
+  uint32_t address;
 } emu_used_special;
 
 struct emu_kernel {

@@ -166,9 +166,17 @@ static void end_phase_if_over(const emu_mbarrier *at, fields *now)
 
 void emu_mbarrier_release(emu_warp *warp, uint32_t lanes, const emu_mbarrier *at)
 {
-  known *beside = at->block == warp->block ? known_of(at->block, at->offset) : NULL;
+  known *beside = known_of(at->block, at->offset);
   if (beside != NULL) {
-    emu_race_release(at->block->race, warp->index, lanes, &beside->coming);
+    emu_race_release(warp->block->race, warp->index, lanes, &beside->coming);
+  }
+}
+
+void emu_mbarrier_release_fenced(emu_warp *warp, uint32_t lanes, const emu_mbarrier *at)
+{
+  known *beside = known_of(at->block, at->offset);
+  if (beside != NULL) {
+    emu_race_release_fenced(warp->block->race, warp->index, lanes, &beside->coming);
   }
 }
 
@@ -230,22 +238,30 @@ bool emu_mbarrier_expect_arrival(emu_warp *warp, const emu_step *step, unsigned 
   return true;
 }
 
-void emu_mbarrier_publish(const emu_mbarrier *at, uint32_t row, uint32_t agent_lane, uint32_t clock)
+void emu_mbarrier_publish_of(const emu_mbarrier *at, const emu_block *actor, uint32_t row, uint32_t agent_lane,
+                             uint32_t clock)
 {
   known *beside = known_of(at->block, at->offset);
   if (beside != NULL) {
-    emu_race_publish(at->block->race, row, agent_lane, clock, &beside->coming);
+    emu_race_publish(actor->race, row, agent_lane, clock, &beside->coming);
   }
 }
 
-bool emu_mbarrier_test(emu_warp *warp, unsigned lane, const emu_mbarrier *at, bool parity)
+void emu_mbarrier_publish(const emu_mbarrier *at, uint32_t row, uint32_t agent_lane, uint32_t clock)
+{
+  emu_mbarrier_publish_of(at, at->block, row, agent_lane, clock);
+}
+
+bool emu_mbarrier_test(emu_warp *warp, unsigned lane, const emu_mbarrier *at, bool parity, bool is_relaxed)
 {
   if (unpack(*at->word).parity == parity) {
     return false;
   }
-  const known *beside = at->block == warp->block ? known_of(at->block, at->offset) : NULL;
-  if (beside != NULL) {
-    emu_race_acquire(at->block->race, warp->index, 1u << lane, beside->done);
+  const known *beside = known_of(at->block, at->offset);
+  if (beside != NULL && is_relaxed) {
+    emu_race_hear(warp->block->race, warp->index, lane, beside->done);
+  } else if (beside != NULL) {
+    emu_race_acquire(warp->block->race, warp->index, 1u << lane, beside->done);
   }
   return true;
 }

@@ -8,17 +8,23 @@
 static const char head[] =
     ".version 9.0\n.target %s\n.address_size 64\n"
     ".extern .shared .align 128 .b8 shared[];\n"
-    ".visible .entry snippet(.param .u64 data)\n{\n"
-    ".reg .b64 %%la<4>, %%ld<4>, %%base, %%scaled;\n.reg .b32 %%a<8>, %%d<8>, %%thread;\n"
+    ".visible .entry snippet(.param .u64 data)\n%s{\n"
+    ".reg .b64 %%la<4>, %%ld<4>, %%base, %%scaled;\n.reg .b32 %%a<8>, %%d<8>, %%thread, %%rank;\n"
     ".reg .pred %%p<8>, %%q<8>;\n.reg .b16 %%h<16>;\n.reg .b32 %%t<16>;\n.reg .b64 %%l<16>;\n"
-    "ld.param.u64 %%base, [data];\nmov.u32 %%thread, %%tid.x;\nmul.wide.u32 %%scaled, %%thread, 128;\n"
+    "ld.param.u64 %%base, [data];\nmov.u32 %%rank, %%ctaid.x;\nmov.u32 %%thread, %%ntid.x;\n"
+    "mul.lo.u32 %%thread, %%thread, %%rank;\nmov.u32 %%d7, %%tid.x;\nadd.u32 %%thread, %%thread, %%d7;\nmul.wide.u32 "
+    "%%scaled, %%thread, 128;\n"
     "add.u64 %%base, %%base, %%scaled;\n";
 
 /* The registers' names in the head, as printf leaves them, and the words of the data. */
 static size_t write_text(char *to, size_t room, const emu_snippet *snippet)
 {
   const char *arch = snippet->arch != NULL ? snippet->arch : "sm_90a";
-  size_t at = (size_t)snprintf(to, room, head, arch);
+  char cluster[64] = "";
+  if (snippet->blocks > 1) {
+    snprintf(cluster, sizeof cluster, ".reqnctapercluster %u\n", snippet->blocks);
+  }
+  size_t at = (size_t)snprintf(to, room, head, arch, cluster);
   for (unsigned i = 0; i < SNIPPET_WORDS; i++) {
     at += (size_t)snprintf(to + at, room - at, "ld.global.u32 %%a%u, [%%base+%u];\nmov.u32 %%d%u, 0x55555555;\n", i,
                            8 * i, i);
@@ -66,14 +72,15 @@ void snippet_run(emu_snippet *snippet)
   enum { ROOM = 65536, STRIDE = 128 };
   static char text[ROOM];
   static uint8_t data[128 * STRIDE];
-  const unsigned threads = snippet->threads != 0 ? snippet->threads : SNIPPET_LANES;
+  const unsigned each = snippet->threads != 0 ? snippet->threads : SNIPPET_LANES;
+  const unsigned blocks = snippet->blocks != 0 ? snippet->blocks : 1, threads = each * blocks;
   write_text(text, sizeof text, snippet);
   memset(data, 0, sizeof data);
   for (unsigned t = 0; t < threads; t++) {
     memcpy(data + (size_t)t * STRIDE, snippet->in[t], 64);
   }
-  snippet->result = snippet_run_kernel(snippet->arch != NULL ? snippet->arch : "sm_90a", text, data, sizeof data, 1,
-                                       threads, snippet->shared, &snippet->message);
+  snippet->result = snippet_run_kernel(snippet->arch != NULL ? snippet->arch : "sm_90a", text, data, sizeof data,
+                                       blocks, each, snippet->shared, &snippet->message);
   for (unsigned t = 0; t < threads; t++) {
     for (unsigned i = 0; i < 4; i++) {
       memcpy(&snippet->out[t][i + 4], data + (size_t)t * STRIDE + 96 + (size_t)8 * i, 8);

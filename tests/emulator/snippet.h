@@ -11,7 +11,8 @@ enum { SNIPPET_LANES = 32, SNIPPET_WORDS = 8 };
 typedef struct emu_snippet {
   const char *arch; /* NULL: sm_90a */
   const char *text; /* with %a0 ... %a7 and %d0 ... %d3 of 32 bits, %la0 ... %la3 and %ld0 ... %ld3 of 64 */
-  unsigned threads; /* 0: 32 */
+  unsigned threads; /* of a block; 0: 32 */
+  unsigned blocks;  /* all of one cluster; 0: 1 */
   unsigned shared;  /* dynamic shared memory at the symbol shared */
   uint64_t in[128][SNIPPET_WORDS];  /* [thread]: %a is the lower half of its word, %la the word */
   uint64_t out[128][SNIPPET_WORDS]; /* %d0 to %d3, then %ld0 to %ld3 */
@@ -19,7 +20,8 @@ typedef struct emu_snippet {
   emu_message message;
 } emu_snippet;
 
-/* Loads all eight words; %d and %ld begin as 0x55555555... and are stored behind the text. */
+/* %thread counts through all blocks, %rank is the block's. Loads all eight
+ * words; %d and %ld begin as 0x55555555... and are stored behind the text. */
 void snippet_run(emu_snippet *snippet);
 
 /* Runs a whole module's first kernel with one pointer to size bytes, in and out. Returns emu_run's result. */

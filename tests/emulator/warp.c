@@ -59,6 +59,7 @@ void emu_exit_lanes(emu_warp *warp, uint32_t lanes)
     warp->block->live_warps--;
     emu_barriers_warp_ended(warp->block);
   }
+  emu_cluster_barrier_lanes_ended(warp->block->cluster);
 }
 
 void emu_progress(emu_cluster *cluster)
