@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "async.h"
+#include "tensor_memory.h"
 
 #include <stdlib.h>
 
@@ -96,12 +96,14 @@ bool emu_async_force(emu_cluster *cluster)
 
 int emu_async_make(emu_block *block)
 {
-  return emu_mbarriers_make(block);
+  const int result = emu_tensor_make(block);
+  return result != EMU_OK ? result : emu_mbarriers_make(block);
 }
 
 void emu_async_start(emu_block *block)
 {
   emu_mbarriers_start(block);
+  emu_tensor_start(block);
   for (uint32_t w = 0; w < block->num_warps; w++) {
     emu_copies_start(&block->warps[w]);
   }
@@ -118,6 +120,7 @@ void emu_async_end(emu_block *block)
       event = event->next;
     }
   }
+  emu_tensor_end(block);
 }
 
 void emu_async_free(emu_block *block)
@@ -132,5 +135,6 @@ void emu_async_free(emu_block *block)
   for (uint32_t w = 0; w < block->num_warps; w++) {
     emu_copies_free(&block->warps[w]);
   }
+  emu_tensor_free(block);
   emu_mbarriers_free(block);
 }

@@ -21,7 +21,14 @@ struct emu_event {
   void (*happen)(emu_event *event, uint32_t lanes);
 };
 
-enum { EMU_EVENT_COPY = 1, EMU_EVENT_ARRIVE }; /* later families go on */
+enum {
+  EMU_EVENT_COPY = 1,
+  EMU_EVENT_ARRIVE,
+  EMU_EVENT_TENSOR_LOAD,
+  EMU_EVENT_TENSOR_STORE,
+  EMU_EVENT_TENSOR_PIPE,
+  EMU_EVENT_TENSOR_OTHER
+}; /* later families go on */
 
 /* Adds an event of size bytes, which begins with an emu_event; what follows is zero. Its time is drawn. NULL: no
  * memory, after emu_fault. */

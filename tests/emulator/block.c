@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "async.h"
+#include "tensor_memory.h"
 
 enum { MAX_SLICE = 96, STUCK_ROUNDS = 20000, STARVE_EVERY = 64 };
 
@@ -76,9 +76,11 @@ static bool make_checks(emu_cluster *cluster, uint32_t warps_each)
     good = emu_async_make(&cluster->blocks[b]) == EMU_OK && good;
   }
   emu_race *races[EMU_MAX_CLUSTER];
+  const emu_kernel *kernel = cluster->grid->kernel;
+  const uint32_t rows = EMU_EXTRA_AGENT_ROWS + (kernel->uses_tensor_memory ? EMU_TENSOR_AGENT_ROWS : 0u);
   good = good
-         && emu_race_make_all(races, cluster->num_blocks, warps_each, EMU_EXTRA_AGENT_ROWS,
-                              cluster->grid->kernel->uses_async_proxy, cluster->blocks[0].shared_bytes);
+         && emu_race_make_all(races, cluster->num_blocks, warps_each, rows, kernel->uses_async_proxy,
+                              cluster->blocks[0].shared_bytes);
   for (uint32_t b = 0; b < cluster->num_blocks && good; b++) {
     cluster->blocks[b].race = races[b];
   }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared memory is cut in cells of 16 bytes. A cell keeps the accesses that some later access could still race with:
  * the last writes, and the reads since. One entry stands for all lanes of a row that did the same at the same clock. */
-#include "check_race.h"
+#include "race_core.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,41 +17,13 @@ typedef struct entry {
   uint8_t kind;
 } entry;
 
-typedef struct cell {
+struct emu_race_cell {
   uint32_t generation;
   uint16_t count, room;
   entry *entries;
-} cell;
-
-/* What the blocks of a cluster share. Its rows: the warps of all blocks, their async agents, the further rows of all
- * blocks, and what the async proxy knows of the warps. */
-typedef struct core {
-  uint32_t num_blocks, num_views;
-  uint32_t num_warps, num_cells; /* of all blocks */
-  uint32_t generation;           /* rises with each barrier of all threads */
-  uint32_t *clocks;              /* [row] */
-  emu_clocks **known;            /* [warp * 32 + lane] */
-  emu_clocks **fenced;           /* [warp * 32 + lane]: what was known at the last fence; NULL: none */
-  emu_clocks **unfenced;         /* [warp * 32 + lane]: what the next fence makes known; NULL: nothing */
-  cell *cells;
-  emu_clock_pool pool;
-  uint32_t proxy_row; /* the first of num_warps rows: what the async proxy may know of the warps; 0: no such rows */
-} core;
-
-/* A block's part of it. */
-struct emu_race {
-  core *core;
-  uint32_t block, num_warps, num_extra, num_cells;
 };
-
-/* The row of a block's own row. */
-static uint32_t row_of(const emu_race *race, uint32_t row)
-{
-  const uint32_t warps = race->num_warps, all = race->core->num_warps;
-  return row < warps       ? race->block * warps + row
-         : row < 2 * warps ? all + race->block * warps + (row - warps)
-                           : 2 * all + race->block * race->num_extra + (row - 2 * warps);
-}
+typedef struct emu_race_cell cell;
+typedef emu_race_core core;
 
 /* The block of a row, and its row there. */
 static uint32_t block_of(const emu_race *race, uint32_t row, uint32_t *row_out)
@@ -295,8 +267,8 @@ bool emu_race_access_of(emu_race *memory, const emu_race *actor, emu_race_by by,
   if (race->pool.failed) {
     return true;
   }
-  by.row = row_of(actor, by.row);
-  by.warp = row_of(actor, by.warp);
+  by.row = emu_race_row(actor, by.row);
+  by.warp = emu_race_row(actor, by.warp);
   cell *cells = &race->cells[(size_t)memory->block * memory->num_cells];
   uint32_t at = offset;
   while (at < offset + size) {
@@ -386,7 +358,7 @@ void emu_race_release(emu_race *view, uint32_t warp, uint32_t lanes, emu_clocks 
   core *race = view->core;
   emu_clocks *to = race->pool.failed ? NULL : emu_clocks_own(&race->pool, into);
   if (to != NULL) {
-    warp = row_of(view, warp);
+    warp = emu_race_row(view, warp);
     gather(race, warp, lanes, to);
     race->clocks[warp]++;
   }
@@ -433,7 +405,7 @@ static void acquire(core *race, uint32_t warp, uint32_t lanes, emu_clocks *from)
 void emu_race_acquire(emu_race *race, uint32_t warp, uint32_t lanes, emu_clocks *from)
 {
   if (from != NULL && !race->core->pool.failed) {
-    acquire(race->core, row_of(race, warp), lanes, from);
+    acquire(race->core, emu_race_row(race, warp), lanes, from);
   }
 }
 
@@ -444,7 +416,7 @@ void emu_race_sync_lanes(emu_race *view, uint32_t warp, uint32_t lanes)
   emu_race_release(view, warp, lanes, &all);
   for (uint32_t lane = 0; lane < LANES && all != NULL; lane++) {
     if ((lanes >> lane & 1) != 0) {
-      set_known(race, row_of(view, warp), lane, all);
+      set_known(race, emu_race_row(view, warp), lane, all);
     }
   }
   emu_clocks_give(&race->pool, all);
@@ -462,7 +434,7 @@ void emu_race_forget(emu_race *race)
 void emu_race_fence(emu_race *view, uint32_t warp, uint32_t lanes)
 {
   core *race = view->core;
-  const uint32_t row = row_of(view, warp);
+  const uint32_t row = emu_race_row(view, warp);
   for (uint32_t lane = 0; lane < LANES && !race->pool.failed; lane++) {
     emu_clocks **heard = &race->unfenced[row * LANES + lane];
     if ((lanes >> lane & 1) != 0 && *heard != NULL) {
@@ -485,7 +457,7 @@ void emu_race_fence(emu_race *view, uint32_t warp, uint32_t lanes)
 void emu_race_release_fenced(emu_race *view, uint32_t warp, uint32_t lanes, emu_clocks **into)
 {
   core *race = view->core;
-  const uint32_t row = row_of(view, warp);
+  const uint32_t row = emu_race_row(view, warp);
   for (uint32_t lane = 0; lane < LANES && !race->pool.failed; lane++) {
     const emu_clocks *known = race->fenced[row * LANES + lane];
     emu_clocks *to = (lanes >> lane & 1) == 0 ? NULL : emu_clocks_own(&race->pool, into);
@@ -503,9 +475,9 @@ bool emu_race_has_begun(const emu_race *race, uint32_t warp, uint32_t lane, cons
   if (race == other || race->core->pool.failed) {
     return true;
   }
-  const emu_clocks *known = race->core->known[row_of(race, warp) * LANES + lane];
+  const emu_clocks *known = race->core->known[emu_race_row(race, warp) * LANES + lane];
   for (uint32_t i = 0; i < other->num_warps * LANES; i++) {
-    if (known->clocks[row_of(other, 0) * LANES + i] >= BEGUN) {
+    if (known->clocks[emu_race_row(other, 0) * LANES + i] >= BEGUN) {
       return true;
     }
   }
@@ -516,7 +488,7 @@ void emu_race_hear(emu_race *view, uint32_t warp, uint32_t lane, const emu_clock
 {
   core *race = view->core;
   if (from != NULL && !race->pool.failed) {
-    emu_clocks *to = emu_clocks_own(&race->pool, &race->unfenced[row_of(view, warp) * LANES + lane]);
+    emu_clocks *to = emu_clocks_own(&race->pool, &race->unfenced[emu_race_row(view, warp) * LANES + lane]);
     if (to != NULL) {
       emu_clocks_join(to, from);
     }
@@ -527,12 +499,12 @@ void emu_race_hear(emu_race *view, uint32_t warp, uint32_t lane, const emu_clock
 
 uint32_t emu_race_clock(const emu_race *race, uint32_t row)
 {
-  return race->core->clocks[row_of(race, row)];
+  return race->core->clocks[emu_race_row(race, row)];
 }
 
 void emu_race_tick(emu_race *race, uint32_t row)
 {
-  race->core->clocks[row_of(race, row)]++;
+  race->core->clocks[emu_race_row(race, row)]++;
 }
 
 void emu_race_publish(emu_race *view, uint32_t row, uint32_t lane, uint32_t clock, emu_clocks **into)
@@ -540,7 +512,7 @@ void emu_race_publish(emu_race *view, uint32_t row, uint32_t lane, uint32_t cloc
   core *race = view->core;
   emu_clocks *to = race->pool.failed ? NULL : emu_clocks_own(&race->pool, into);
   if (to != NULL) {
-    emu_clocks_set(to, row_of(view, row), lane, clock);
+    emu_clocks_set(to, emu_race_row(view, row), lane, clock);
   }
 }
 
@@ -548,15 +520,16 @@ bool emu_race_knows(const emu_race *race, uint32_t warp, uint32_t lane, uint32_t
                     uint32_t clock)
 {
   return race->core->pool.failed
-         || race->core->known[row_of(race, warp) * LANES + lane]->clocks[row_of(race, row) * LANES + agent_lane]
+         || race->core->known[emu_race_row(race, warp) * LANES + lane]
+                    ->clocks[emu_race_row(race, row) * LANES + agent_lane]
                 >= clock;
 }
 
 void emu_race_learn(emu_race *view, uint32_t warp, uint32_t lane, uint32_t row, uint32_t agent_lane, uint32_t clock)
 {
   core *race = view->core;
-  emu_clocks **at = &race->known[row_of(view, warp) * LANES + lane];
-  row = row_of(view, row);
+  emu_clocks **at = &race->known[emu_race_row(view, warp) * LANES + lane];
+  row = emu_race_row(view, row);
   if (race->pool.failed || (*at)->clocks[row * LANES + agent_lane] >= clock) {
     return;
   }
@@ -569,7 +542,7 @@ void emu_race_learn(emu_race *view, uint32_t warp, uint32_t lane, uint32_t row, 
 void emu_race_proxy_fence(emu_race *view, uint32_t warp, uint32_t lanes)
 {
   core *race = view->core;
-  warp = row_of(view, warp);
+  warp = emu_race_row(view, warp);
   if (race->pool.failed || race->proxy_row == 0) {
     return;
   }

@@ -91,6 +91,18 @@ void emu_race_publish(emu_race *race, uint32_t row, uint32_t lane, uint32_t cloc
 /* Thread (warp, lane) learns of agent (row, agent_lane) up to a clock. */
 void emu_race_learn(emu_race *race, uint32_t warp, uint32_t lane, uint32_t row, uint32_t agent_lane, uint32_t clock);
 
+/* ---- Rows of a kind of memory of its own (race_views.c) ---------------------------------------------------- */
+
+/* emu_race_learn for several lanes. */
+void emu_race_learn_lanes(emu_race *race, uint32_t warp, uint32_t lanes, uint32_t row, uint32_t agent_lane,
+                          uint32_t clock);
+/* What a thread knows as it is now, and has heard of without a fence of its own kind: with an owner more. */
+emu_clocks *emu_race_view(emu_race *race, uint32_t warp, uint32_t lane);
+/* Lanes' relaxed arrivals release what they know of these rows of all blocks. */
+void emu_race_fence_rows(emu_race *race, uint32_t warp, uint32_t lanes, uint32_t first_row, uint32_t count);
+/* What is known of a block's agent. */
+uint32_t emu_clocks_at(const emu_clocks *clocks, const emu_race *race, uint32_t row, uint32_t agent_lane);
+
 bool emu_race_knows(const emu_race *race, uint32_t warp, uint32_t lane, uint32_t row, uint32_t agent_lane,
                     uint32_t clock);
 

@@ -23,6 +23,7 @@ typedef struct emu_decoder {
   unsigned num_dst, num_src;
   emu_step *step;
   uint32_t constant_room, special_room;
+  char cta_group;                       /* of the tcgen05 instructions so far: '1', '2', 0 */
   uint32_t constants[CONSTANT_BUCKETS]; /* 1 + offset of the last of that hash */
 } emu_decoder;
 
@@ -407,6 +408,23 @@ static void use_row(emu_decoder *decoder, emu_step *step, const emu_row *row)
   all_operands(decoder, row->operands);
 }
 
+/* All tcgen05 instructions of a kernel have the same .cta_group. */
+static void check_cta_group(emu_decoder *decoder)
+{
+  static const char word[] = "cta_group::";
+  const ptx_name opcode = decoder->at->opcode;
+  for (size_t i = 0; i + sizeof word <= opcode.length; i++) {
+    if (memcmp(opcode.at + i, word, sizeof word - 1) == 0) {
+      const char group = opcode.at[i + sizeof word - 1];
+      if (decoder->cta_group != 0 && decoder->cta_group != group) {
+        refuse(decoder, decoder->at->place, "cta_group::%c in a kernel that has used cta_group::%c", group,
+               decoder->cta_group);
+      }
+      decoder->cta_group = group;
+    }
+  }
+}
+
 static void decode_one(emu_decoder *decoder, emu_step *step)
 {
   const ptx_instruction *at = decoder->at;
@@ -438,6 +456,10 @@ static void decode_one(emu_decoder *decoder, emu_step *step)
   }
   if ((step->flags & EMU_ROW_ASYNC) != 0) {
     decoder->kernel->uses_async_proxy = true;
+  }
+  if ((step->flags & EMU_ROW_TENSOR) != 0) {
+    decoder->kernel->uses_tensor_memory = true;
+    check_cta_group(decoder);
   }
   if (at->guard != NULL) {
     step->has_guard = 1;

@@ -87,6 +87,7 @@ struct emu_block {
   emu_barrier barriers[EMU_BARRIERS];
   emu_race *race;
   struct emu_mbarriers *mbarriers; /* async.c */
+  struct emu_tensor *tensor;       /* tensor_memory.h; NULL where the kernel does not use it */
   void *extra[4];                  /* of families to come: tensor memory, ... */
 };
 
@@ -100,8 +101,9 @@ struct emu_cluster {
   uint64_t next_due;  /* the clock at which an event may happen of itself */
   uint32_t num_warps; /* of all blocks */
   emu_warp **warps;
-  uint8_t *room;            /* of all blocks' registers and memories */
-  struct emu_event *events; /* async.c: what completes later, in no order */
+  uint8_t *room;              /* of all blocks' registers and memories */
+  struct emu_event *events;   /* async.c: what completes later, in no order */
+  uint64_t tensor_operations; /* begun so far */
   emu_cluster_barrier barrier;
 };
 
@@ -214,6 +216,8 @@ emu_space emu_generic(uint64_t address, uint64_t *address_out);
 
 /* ---- The warp's way (warp.c) ------------------------------------------------------------------------------ */
 
+/* The fault of a register that these lanes read and never wrote. */
+emu_next emu_unwritten(emu_warp *warp, const emu_step *step, uint32_t lanes, const emu_slot *slot);
 /* Moves lanes of the running group to a step; the rest of it goes on behind this step. */
 void emu_branch(emu_warp *warp, uint32_t lanes, uint32_t target);
 void emu_exit_lanes(emu_warp *warp, uint32_t lanes);

@@ -20,5 +20,7 @@ extern const emu_family emu_family_cluster;  /* exec_cluster.c */
 extern const emu_family emu_family_matrix;   /* exec_matrix.c */
 extern const emu_family emu_family_mbarrier; /* exec_mbarrier.c */
 extern const emu_family emu_family_async;    /* exec_async.c */
+extern const emu_family emu_family_columns;  /* exec_tensor_alloc.c: tcgen05 */
+extern const emu_family emu_family_tensor;   /* exec_tensor_move.c */
 
 #endif

@@ -55,6 +55,7 @@ enum {
   EMU_ROW_MEMBERS = 8,   /* all lanes of the member mask, the last source, must come here before it runs */
   EMU_ROW_ASYNC = 32,    /* its accesses are in the async proxy: the kernel's races are followed for that too */
   EMU_ROW_ANYWHERE = 64, /* with MEMBERS: lanes may stand at any instruction of this kind with the same mask */
+  EMU_ROW_TENSOR = 128,  /* it works on tensor memory: the kernel's blocks have one */
   EMU_ROW_ALWAYS = 16    /* also run when the guard leaves no lane: a branch */
 };
 
@@ -121,7 +122,7 @@ struct emu_kernel {
   uint32_t num_specials;
   uint32_t dynamic_alignment; /* of the extern shared variable */
   uint32_t barriers;          /* hardware barriers named; 16 when one is named by a register */
-  bool uses_async_proxy;
+  bool uses_async_proxy, uses_tensor_memory;
 };
 
 struct emu_module {

@@ -2,6 +2,7 @@
 /* A warp's lanes are parted into groups, each at one instruction. A branch parts a group, and groups that meet are
  * one again. Which group runs is drawn, with a preference for the one that is furthest behind. */
 #include "exec.h"
+#include "tensor_memory.h"
 
 static void drop_group(emu_warp *warp, emu_group *group)
 {
@@ -170,7 +171,7 @@ static emu_next converge(emu_warp *warp, const emu_step *step, uint32_t *active)
 
 /* ---- Steps ------------------------------------------------------------------------------------------------ */
 
-static emu_next unwritten(emu_warp *warp, const emu_step *step, uint32_t lanes, const emu_slot *slot)
+emu_next emu_unwritten(emu_warp *warp, const emu_step *step, uint32_t lanes, const emu_slot *slot)
 {
   const unsigned lane = (unsigned)__builtin_ctz(lanes);
   const emu_kernel *kernel = warp->block->kernel;
@@ -180,6 +181,12 @@ static emu_next unwritten(emu_warp *warp, const emu_step *step, uint32_t lanes, 
     if (symbol->space == PTX_REG && symbol->index + 1 == slot->reg) {
       name = symbol->name;
     }
+  }
+  const emu_step *load = emu_tensor_pending_load(warp, slot);
+  if (load != NULL) {
+    return emu_fault(warp, step, lane, EMU_ILLEGAL_INSTRUCTION,
+                     "register %.*s is read before tcgen05.wait::ld: the load of PTX line %u need not have filled it",
+                     (int)name.length, name.at, load->from->place.line);
   }
   return emu_fault(warp, step, lane, EMU_ILLEGAL_INSTRUCTION, "register %.*s is read and was never written",
                    (int)name.length, name.at);
@@ -197,7 +204,7 @@ static emu_next account(emu_warp *warp, const emu_step *step, uint32_t active)
     for (unsigned i = 0; i < step->num_src; i++) {
       const uint32_t bad = active & ~written[step->src[i].reg];
       if (bad != 0) {
-        return unwritten(warp, step, bad, &step->src[i]);
+        return emu_unwritten(warp, step, bad, &step->src[i]);
       }
     }
   }
@@ -232,7 +239,7 @@ static emu_next one_step(emu_warp *warp, const emu_step *step)
   if (step->has_guard) {
     const uint32_t bad = active & ~warp->written[step->guard.reg];
     if (bad != 0) {
-      return unwritten(warp, step, bad, &step->guard);
+      return emu_unwritten(warp, step, bad, &step->guard);
     }
     active &= emu_in_pred(warp, &step->guard);
   }
