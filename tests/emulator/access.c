@@ -142,6 +142,20 @@ static bool shared_state(emu_warp *warp, const emu_step *step, unsigned lane, ui
   return true;
 }
 
+bool emu_shared_alive(emu_warp *warp, const emu_step *step, unsigned lane, const emu_block *block, uint64_t address)
+{
+  const bool has_begun = emu_race_has_begun(warp->block->race, warp->index, lane, block->race);
+  if (has_begun && block->live_warps > 0) {
+    return true;
+  }
+  emu_fault(warp, step, lane, EMU_ILLEGAL_ADDRESS,
+            has_begun
+                ? "use of shared memory at 0x%llx: block %u of the cluster has ended, and its shared memory with it"
+                : "use of shared memory at 0x%llx: block %u of the cluster is not known to have begun",
+            (unsigned long long)address, block->cluster_rank);
+  return false;
+}
+
 static uint8_t *access_shared(emu_warp *warp, const emu_step *step, unsigned lane, emu_space space, uint64_t address,
                               uint32_t size, emu_access_kind kind)
 {
@@ -150,16 +164,7 @@ static uint8_t *access_shared(emu_warp *warp, const emu_step *step, unsigned lan
   if (block == NULL) {
     return out_of_bounds(warp, step, lane, "shared", address, size, kind);
   }
-  if (!emu_race_has_begun(warp->block->race, warp->index, lane, block->race)) {
-    emu_fault(warp, step, lane, EMU_ILLEGAL_ADDRESS,
-              "%s of shared memory at 0x%llx: block %u of the cluster is not known to have begun", kind_words(kind),
-              (unsigned long long)address, block->cluster_rank);
-    return NULL;
-  }
-  if (block->live_warps == 0) {
-    emu_fault(warp, step, lane, EMU_ILLEGAL_ADDRESS,
-              "%s of shared memory at 0x%llx: block %u of the cluster has ended, and its shared memory with it",
-              kind_words(kind), (unsigned long long)address, block->cluster_rank);
+  if (!emu_shared_alive(warp, step, lane, block, address)) {
     return NULL;
   }
   const emu_race_kind seen = kind == EMU_READ                                ? EMU_RACE_READ

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tensor_memory.h"
+#include "bulk.h"
 
 #include <stdlib.h>
 
@@ -61,6 +62,27 @@ void emu_event_happen(emu_cluster *cluster, emu_event *event, uint32_t lanes)
   }
 }
 
+/* The first that the thread knows to be done, from behind the last taken. If there is none, the next: then a race may
+ * go unseen. */
+emu_agent emu_agent_take(emu_warp *warp, unsigned lane)
+{
+  emu_block *block = warp->block;
+  const uint32_t first = emu_race_extra_row(block->race) + EMU_BULK_AGENT_ROW;
+  uint32_t found = block->next_agent % EMU_AGENTS;
+  for (uint32_t i = 0; i < EMU_AGENTS; i++) {
+    const uint32_t n = (block->next_agent + i) % EMU_AGENTS;
+    if (block->agents[n] == 0
+        || emu_race_knows(block->race, warp->index, lane, first + n / EMU_LANES, n % EMU_LANES, block->agents[n])) {
+      found = n;
+      break;
+    }
+  }
+  const uint32_t row = first + found / EMU_LANES;
+  block->next_agent = found + 1;
+  block->agents[found] = emu_race_clock(block->race, row) + 1;
+  return (emu_agent){row, found % EMU_LANES, block->agents[found] - 1};
+}
+
 void emu_async_due(emu_cluster *cluster)
 {
   for (;;) {
@@ -104,8 +126,10 @@ void emu_async_start(emu_block *block)
 {
   emu_mbarriers_start(block);
   emu_tensor_start(block);
+  memset(block->agents, 0, sizeof block->agents);
   for (uint32_t w = 0; w < block->num_warps; w++) {
     emu_copies_start(&block->warps[w]);
+    emu_bulks_start(&block->warps[w]);
   }
 }
 
@@ -128,12 +152,16 @@ void emu_async_free(emu_block *block)
   emu_cluster *cluster = block->cluster;
   for (emu_event *event = cluster->events; event != NULL;) {
     emu_event *next = event->next;
+    if (event->drop != NULL) {
+      event->drop(event);
+    }
     free(event);
     event = next;
   }
   cluster->events = NULL;
   for (uint32_t w = 0; w < block->num_warps; w++) {
     emu_copies_free(&block->warps[w]);
+    emu_bulks_free(&block->warps[w]);
   }
   emu_tensor_free(block);
   emu_mbarriers_free(block);

@@ -7,7 +7,14 @@
 #include "exec.h"
 
 /* Rows of agents for whole operations (check_race.h), beyond the warps' and their lanes' own. */
-enum { EMU_EXTRA_AGENT_ROWS = 2 };
+enum { EMU_BULK_AGENT_ROW = 2, EMU_EXTRA_AGENT_ROWS = EMU_BULK_AGENT_ROW + EMU_AGENTS / EMU_LANES };
+
+/* One of the agents in the rows from EMU_BULK_AGENT_ROW on, for one operation of a thread. What the agent did before is
+ * known to the thread, so that who hears of this operation may hear of that too. clock: at which it works now; two
+ * clocks are its own. */
+typedef struct emu_agent {
+  uint32_t row, lane, clock;
+} emu_agent;
 
 typedef struct emu_event emu_event;
 struct emu_event {
@@ -19,6 +26,8 @@ struct emu_event {
   uint8_t kind;   /* of the family that made it, see below */
   /* Does it for these lanes of it. Another event may be forced meanwhile. */
   void (*happen)(emu_event *event, uint32_t lanes);
+  /* It will not happen: what it holds is given back. NULL: nothing. */
+  void (*drop)(emu_event *event);
 };
 
 enum {
@@ -27,8 +36,12 @@ enum {
   EMU_EVENT_TENSOR_LOAD,
   EMU_EVENT_TENSOR_STORE,
   EMU_EVENT_TENSOR_PIPE,
-  EMU_EVENT_TENSOR_OTHER
+  EMU_EVENT_TENSOR_OTHER,
+  EMU_EVENT_BULK,
+  EMU_EVENT_BULK_READ
 }; /* later families go on */
+
+emu_agent emu_agent_take(emu_warp *warp, unsigned lane);
 
 /* Adds an event of size bytes, which begins with an emu_event; what follows is zero. Its time is drawn. NULL: no
  * memory, after emu_fault. */

@@ -285,7 +285,9 @@ static void address_operand(emu_decoder *decoder, const ptx_operand *operand, bo
     return;
   }
   ptx_operand base = operand->parts[0];
-  *(decoder->step->num_addresses++ == 0 ? &decoder->step->offset : &decoder->step->offset2) = base.offset;
+  emu_step *step = decoder->step;
+  const unsigned number = step->num_addresses++;
+  *(number == 0 ? &step->offset : number == 1 ? &step->offset2 : &step->offset3) = base.offset;
   base.offset = 0;
   plain_operand(decoder, &base, 'x', false);
   if (decoder->result == EMU_OK && decoder->src[decoder->num_src - 1].size < 4) {
@@ -401,7 +403,7 @@ static void use_row(emu_decoder *decoder, emu_step *step, const emu_row *row)
   decoder->num_dst = decoder->num_src = 0;
   decoder->step = step;
   step->num_addresses = 0;
-  step->offset = step->offset2 = 0;
+  step->offset = step->offset2 = step->offset3 = 0;
   step->exec = row->exec;
   step->flags = row->flags;
   step->arg = row->arg;

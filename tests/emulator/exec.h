@@ -39,6 +39,8 @@ typedef struct emu_grid emu_grid;
 
 /* A thread's cp.async groups: the clock of its async agent at the end of each committed group. */
 enum { EMU_COPY_GROUPS = 64 };
+/* Agents of a block for whole operations. */
+enum { EMU_AGENTS = 64 };
 
 struct emu_warp {
   uint8_t *banks[EMU_NUM_BANKS];
@@ -56,6 +58,7 @@ struct emu_warp {
   uint32_t cluster_arrived;      /* lanes that are at the cluster's barrier, */
   uint32_t cluster_passed;       /* and that have not waited since it completed */
   struct emu_copies *copies;     /* async.c: pending cp.async, NULL while there was none */
+  struct emu_bulks *bulks;       /* bulk.c: groups of bulk operations, NULL while there was none */
 };
 
 typedef struct emu_barrier {
@@ -89,6 +92,8 @@ struct emu_block {
   struct emu_mbarriers *mbarriers; /* async.c */
   struct emu_tensor *tensor;       /* tensor_memory.h; NULL where the kernel does not use it */
   void *extra[4];                  /* of families to come: tensor memory, ... */
+  uint32_t agents[EMU_AGENTS];     /* async.c: the last clock of each agent for whole operations */
+  uint32_t next_agent;
 };
 
 struct emu_cluster {
@@ -211,6 +216,9 @@ void emu_report_race(emu_warp *warp, const emu_step *step, unsigned lane, const 
                      uint64_t address, emu_access_kind kind);
 /* The block and the offset that a shared address means; NULL if it is none. Size 0: no check of the end. */
 emu_block *emu_shared_find(emu_warp *warp, emu_space space, uint64_t address, uint32_t size, uint32_t *offset_out);
+/* Whether the shared memory of a block of the cluster may be touched now: its threads have begun, and not all have
+ * ended. False after emu_fault. */
+bool emu_shared_alive(emu_warp *warp, const emu_step *step, unsigned lane, const emu_block *block, uint64_t address);
 /* What a generic address is; the address in that space. */
 emu_space emu_generic(uint64_t address, uint64_t *address_out);
 

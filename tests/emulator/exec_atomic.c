@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 
+#include "atomic.h"
 #include "families.h"
 #include "lanes.h"
 #include "numbers.h"
@@ -22,9 +23,7 @@ static void unlock(unsigned index)
   atomic_store_explicit(&locks[index], 0, memory_order_release);
 }
 
-enum { ADD, MIN, MAX, INC, DEC, AND, OR, XOR, EXCH, CAS };
-/* In the order of the choices below. */
-enum { B32 = 1, U32, S32, B64, U64, S64, F32, F64, F16, BF16, F16X2, BF16X2, B16 };
+/* The types are in the order of the choices below. */
 static const uint8_t sizes[] = {0, 4, 4, 4, 8, 8, 8, 4, 8, 2, 2, 4, 4, 2};
 
 static uint64_t add_half(uint64_t a, uint64_t b, bool is_bf16)
@@ -47,19 +46,20 @@ static uint32_t least_half(uint32_t a, uint32_t b, bool is_bf16, bool most)
 
 static uint64_t floats(unsigned operation, unsigned type, uint64_t a, uint64_t b)
 {
-  if (type == F32) {
+  if (type == EMU_ATOMIC_F32) {
     return emu_bits32(emu_canonical(emu_float32((uint32_t)a) + emu_float32((uint32_t)b)));
   }
-  if (type == F64) {
+  if (type == EMU_ATOMIC_F64) {
     const double sum = emu_float64(a) + emu_float64(b);
     return sum != sum ? 0xfff8000000000000ull : emu_bits64(sum);
   }
-  const bool is_bf16 = type == BF16 || type == BF16X2;
+  const bool is_bf16 = type == EMU_ATOMIC_BF16 || type == EMU_ATOMIC_BF16X2;
   uint64_t result = 0;
   for (unsigned at = 0; at < 8u * sizes[type]; at += 16) {
     const uint64_t x = a >> at & 0xffff, y = b >> at & 0xffff;
-    const uint64_t part =
-        operation == ADD ? add_half(x, y, is_bf16) : least_half((uint32_t)x, (uint32_t)y, is_bf16, operation == MAX);
+    const uint64_t part = operation == EMU_ATOMIC_ADD
+                              ? add_half(x, y, is_bf16)
+                              : least_half((uint32_t)x, (uint32_t)y, is_bf16, operation == EMU_ATOMIC_MAX);
     result |= part << at;
   }
   return result;
@@ -67,23 +67,25 @@ static uint64_t floats(unsigned operation, unsigned type, uint64_t a, uint64_t b
 
 static uint64_t integers(unsigned operation, unsigned type, uint64_t a, uint64_t b)
 {
-  const bool less = type == S32 ? (int32_t)a < (int32_t)b : type == S64 ? (int64_t)a < (int64_t)b : a < b;
+  const bool less = type == EMU_ATOMIC_S32   ? (int32_t)a < (int32_t)b
+                    : type == EMU_ATOMIC_S64 ? (int64_t)a < (int64_t)b
+                                             : a < b;
   switch (operation) {
-  case ADD:
+  case EMU_ATOMIC_ADD:
     return a + b;
-  case MIN:
+  case EMU_ATOMIC_MIN:
     return less ? a : b;
-  case MAX:
+  case EMU_ATOMIC_MAX:
     return less ? b : a;
-  case INC:
+  case EMU_ATOMIC_INC:
     return a >= b ? 0 : a + 1;
-  case DEC:
+  case EMU_ATOMIC_DEC:
     return a == 0 || a > b ? b : a - 1;
-  case AND:
+  case EMU_ATOMIC_AND:
     return a & b;
-  case OR:
+  case EMU_ATOMIC_OR:
     return a | b;
-  case XOR:
+  case EMU_ATOMIC_XOR:
     return a ^ b;
   default:
     return b;
@@ -92,13 +94,36 @@ static uint64_t integers(unsigned operation, unsigned type, uint64_t a, uint64_t
 
 static uint64_t apply(unsigned operation, unsigned type, uint64_t old, uint64_t b, uint64_t c)
 {
-  if (operation == CAS) {
+  if (operation == EMU_ATOMIC_CAS) {
     return old == b ? c : old;
   }
-  if (operation == EXCH) {
+  if (operation == EMU_ATOMIC_EXCH) {
     return b;
   }
-  return type >= F32 && type <= BF16X2 ? floats(operation, type, old, b) : integers(operation, type, old, b);
+  return type >= EMU_ATOMIC_F32 && type <= EMU_ATOMIC_BF16X2 ? floats(operation, type, old, b)
+                                                             : integers(operation, type, old, b);
+}
+
+uint32_t emu_atomic_size(unsigned type)
+{
+  return sizes[type];
+}
+
+static uint64_t without_subnormals(uint64_t bits, unsigned type)
+{
+  return type == EMU_ATOMIC_F32 && (bits & 0x7f800000) == 0 ? bits & 0x80000000 : bits;
+}
+
+void emu_atomic_reduce(uint8_t *at, unsigned operation, unsigned type, uint64_t value)
+{
+  const unsigned which = (unsigned)((uintptr_t)at / 16 % LOCKS), size = sizes[type];
+  uint64_t old = 0;
+  lock(which);
+  memcpy(&old, at, size);
+  const uint64_t made = without_subnormals(
+      apply(operation, type, without_subnormals(old, type), without_subnormals(value, type), 0), type);
+  memcpy(at, &made, size);
+  unlock(which);
 }
 
 /* Choices: order, scope, space, [noftz,] type. arg: the operation. */
@@ -114,7 +139,7 @@ static emu_next run(emu_warp *warp, const emu_step *step, uint32_t active, emu_s
     }
     const uint64_t mask = size == 8 ? ~0ull : (1ull << 8 * size) - 1;
     const uint64_t b = emu_lane(warp, &step->src[1], lane) & mask;
-    const uint64_t c = operation == CAS ? emu_lane(warp, &step->src[2], lane) & mask : 0;
+    const uint64_t c = operation == EMU_ATOMIC_CAS ? emu_lane(warp, &step->src[2], lane) & mask : 0;
     const unsigned which = (unsigned)((uintptr_t)at / 16 % LOCKS);
     lock(which);
     uint64_t old = 0;
@@ -156,16 +181,16 @@ IN_SPACE(in_cluster, EMU_SHARED_CLUSTER)
   SPACES("atom", operation, "=x a x", types, arg), SPACES("red", operation, "a x", types, arg)
 
 static const emu_row rows[] = {
-    BOTH("add", "-|u32|s32|-|u64|s64|f32|f64|f16|bf16|f16x2|bf16x2", ADD),
-    BOTH("min", "-|u32|s32|-|u64|s64|-|-|f16|bf16|f16x2|bf16x2", MIN),
-    BOTH("max", "-|u32|s32|-|u64|s64|-|-|f16|bf16|f16x2|bf16x2", MAX),
-    BOTH("inc", "-|u32", INC),
-    BOTH("dec", "-|u32", DEC),
-    BOTH("and", "b32|-|-|b64", AND),
-    BOTH("or", "b32|-|-|b64", OR),
-    BOTH("xor", "b32|-|-|b64", XOR),
-    SPACES("atom", "exch", "=x a x", "b32|-|-|b64", EXCH),
-    SPACES("atom", "cas", "=x a x x", "b32|-|-|b64|-|-|-|-|-|-|-|-|b16", CAS),
+    BOTH("add", "-|u32|s32|-|u64|s64|f32|f64|f16|bf16|f16x2|bf16x2", EMU_ATOMIC_ADD),
+    BOTH("min", "-|u32|s32|-|u64|s64|-|-|f16|bf16|f16x2|bf16x2", EMU_ATOMIC_MIN),
+    BOTH("max", "-|u32|s32|-|u64|s64|-|-|f16|bf16|f16x2|bf16x2", EMU_ATOMIC_MAX),
+    BOTH("inc", "-|u32", EMU_ATOMIC_INC),
+    BOTH("dec", "-|u32", EMU_ATOMIC_DEC),
+    BOTH("and", "b32|-|-|b64", EMU_ATOMIC_AND),
+    BOTH("or", "b32|-|-|b64", EMU_ATOMIC_OR),
+    BOTH("xor", "b32|-|-|b64", EMU_ATOMIC_XOR),
+    SPACES("atom", "exch", "=x a x", "b32|-|-|b64", EMU_ATOMIC_EXCH),
+    SPACES("atom", "cas", "=x a x x", "b32|-|-|b64|-|-|-|-|-|-|-|-|b16", EMU_ATOMIC_CAS),
 };
 
 EMU_FAMILY(emu_family_atomic, rows);

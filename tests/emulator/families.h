@@ -22,5 +22,8 @@ extern const emu_family emu_family_mbarrier; /* exec_mbarrier.c */
 extern const emu_family emu_family_async;    /* exec_async.c */
 extern const emu_family emu_family_columns;  /* exec_tensor_alloc.c: tcgen05 */
 extern const emu_family emu_family_tensor;   /* exec_tensor_move.c */
+extern const emu_family emu_family_bulk;     /* exec_bulk.c */
+extern const emu_family emu_family_groups;   /* bulk.c */
+extern const emu_family emu_family_remote;   /* exec_remote.c: st.async, red.async */
 
 #endif

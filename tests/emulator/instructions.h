@@ -42,7 +42,7 @@ struct emu_step {
   uint8_t mods[EMU_MAX_MODIFIERS]; /* of each choice in the row's pattern: 1 + its number, 0 where it is left out */
   uint8_t has_guard, is_target, reads_clock;
   emu_slot guard;
-  int64_t offset, offset2; /* of the first and the second address */
+  int64_t offset, offset2, offset3; /* of the first, the second and the last address */
   uint8_t num_addresses;
   uint32_t target; /* of the label */
   const ptx_instruction *from;

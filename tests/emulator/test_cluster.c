@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clusters: the barrier (PTX ISA, barrier.cluster), shared memory of other blocks (mapa, shared::cluster), mbarriers
- * of other blocks (mbarrier.arrive), relaxed arrivals with fences (fence, fence.mbarrier_init), and what each check
- * says. Every text runs with several seeds, two blocks to a cluster. */
+ * of other blocks (mbarrier.arrive), st.async and red.async, relaxed arrivals with fences (fence, fence.mbarrier_init),
+ * and what each check says. Every text runs with several seeds, two blocks to a cluster. */
 #include "test_main.h"
 
 #include <string.h>
@@ -24,6 +24,8 @@ typedef struct cluster_row {
   "mapa.shared::cluster.u32 %t5, %t0, %t3; setp.eq.u32 %p0, %rank, 0; setp.eq.u32 %p1, %t6, 0;\n"
 #define SYNC "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
 #define INIT(count) "@%p1 mbarrier.init.shared.b64 [%t0], " count ";\n"
+#define EXPECT(bytes) "@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [%t0], " bytes ";\n"
+#define TX ".mbarrier::complete_tx::bytes"
 #define LOOK "LOOK: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [%t0], 0; @!%p2 bra LOOK;\n"
 
 static const cluster_row rows[] = {
@@ -132,6 +134,46 @@ static const cluster_row rows[] = {
     {"a block that ends before its mbarrier is arrived at",
      BASE INIT("32") SYNC "@%p0 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%t5];", EMU_ILLEGAL_ADDRESS,
      " has ended, and its shared memory", 0, 0},
+    /* st.async and red.async. */
+    {"st.async to the other block",
+     BASE INIT("1") EXPECT("128") SYNC "st.async.weak.shared::cluster" TX ".u32 [%t4], %thread, [%t5];" LOOK
+                                       "ld.shared.u32 %d0, [%t2];" SYNC,
+     EMU_OK, NULL, 0, 32},
+    {"st.async of vectors by generic addresses",
+     BASE INIT("1") EXPECT("512") SYNC "mov.u64 %l0, shared; cvta.shared.u64 %l1, %l0; mapa.u64 %l2, %l1, %t3;"
+                                       "cvt.u64.u32 %l3, %t1; mad.lo.u64 %l4, %l3, 16, %l2; st.async" TX
+                                       ".v4.b32 [%l4+128], {%t1, %t1, %t1, %thread}, [%l2];" LOOK
+                                       "mad.lo.u32 %t7, %t1, 16, %t0; ld.shared.u32 %d0, [%t7+140];" SYNC,
+     EMU_OK, NULL, 0, 32},
+    {"st.async not waited for",
+     BASE INIT("1") EXPECT("128") SYNC "st.async.shared::cluster" TX ".u32 [%t4], %thread, [%t5];" SYNC
+                                       "ld.shared.u32 %d0, [%t2];" SYNC,
+     EMU_ILLEGAL_ADDRESS, "is not ordered with a write by an asynchronous operation", 0, 0},
+    {"st.async with an mbarrier of another block",
+     BASE INIT("1") EXPECT("128") SYNC "st.async.shared::cluster" TX ".u32 [%t4], %thread, [%t0];" LOOK SYNC,
+     EMU_ILLEGAL_INSTRUCTION, "are in shared memory of two blocks", 0, 0},
+    {"st.async misaligned",
+     BASE INIT("1") EXPECT("128") SYNC "st.async.shared::cluster" TX ".v2.u32 [%t5+68], {%t1, %t1}, [%t5];" SYNC,
+     EMU_MISALIGNED_ADDRESS, "misaligned: the destination", 0, 0},
+    {"red.async adds in the other block",
+     BASE INIT("1") EXPECT("128") "@%p1 st.shared.u32 [%t2], 0;" SYNC "red.async.relaxed.cluster.shared::cluster" TX
+                                  ".add.u32 [%t5+64], 3, [%t5];" LOOK
+                                  "ld.shared.u32 %t7, [%t0+64]; sub.u32 %t7, %t7, 64; xor.b32 %d0, %thread, %t7;" SYNC,
+     EMU_OK, NULL, 0, 32},
+    {"red.async keeps the least and the bits",
+     BASE INIT("1") EXPECT(
+         "512") "@%p1 st.shared.v4.u32 [%t0+64], {99, 0, 0, 0};" SYNC
+                "add.u32 %t8, %t1, 32; red.async.relaxed.cluster.shared::cluster" TX ".min.u32 [%t5+64], %t8, [%t5];"
+                "red.async.relaxed.cluster.shared::cluster" TX ".or.b32 [%t5+68], %t8, [%t5];"
+                "red.async.relaxed.cluster.shared::cluster" TX ".max.s32 [%t5+72], %t8, [%t5];"
+                "red.async.relaxed.cluster.shared::cluster" TX ".inc.u32 [%t5+76], 64, [%t5];" LOOK
+                "ld.shared.v4.u32 {%t7, %t8, %t9, %t10}, [%t0+64]; xor.b32 %t7, %t7, %t8; xor.b32 %t7, %t7, %t9;"
+                "xor.b32 %t7, %t7, %t10; xor.b32 %d0, %thread, %t7; xor.b32 %d0, %d0, 32;" SYNC,
+     EMU_OK, NULL, 0, 32},
+    {"red.async in the same block",
+     BASE INIT("1") EXPECT("128") "@%p1 st.shared.u32 [%t2], 0;" SYNC "red.async.relaxed.cluster.shared::cluster" TX
+                                  ".add.u32 [%t0+64], 3, [%t0];" SYNC,
+     EMU_ILLEGAL_INSTRUCTION, "of the same block: another block's is wanted", 0, 0},
 };
 
 enum { COUNT = sizeof rows / sizeof rows[0], SEEDS = 6 };
