@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "options.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "abi.h"
+#include "os.h"
 #include "status.h"
 #include "text.h"
 
@@ -162,6 +164,28 @@ static swa_jit_status choose_cache_path(const swa_jit_options *given, sj_options
   return choose(given->cache_path, "cache_path", "SWA_JIT_CACHE_PATH", &options->cache_path);
 }
 
+/* choose, for what is opened later, when the working folder may be another: a relative path becomes absolute. Not a name
+ * without a slash that the loader looks for, nor a path that would be longer than a system call takes. */
+static swa_jit_status choose_lasting(const char *given, const char *field, const char *variable, bool is_searched,
+                                     char **chosen_out)
+{
+  char *chosen = NULL;
+  swa_jit_status status = choose(given, field, variable, &chosen);
+  if (status != SWA_JIT_OK || chosen == NULL || (is_searched && strchr(chosen, '/') == NULL)) {
+    *chosen_out = chosen;
+    return status;
+  }
+  char *absolute = sj_os_absolute_path(chosen);
+  if (absolute == NULL) {
+    free(chosen);
+    return sj_fail_memory();
+  }
+  const bool is_too_long = strlen(absolute) >= PATH_MAX;
+  *chosen_out = is_too_long ? chosen : absolute;
+  free(is_too_long ? absolute : chosen);
+  return SWA_JIT_OK;
+}
+
 static swa_jit_status choose_paths(const swa_jit_options *given, sj_options *options)
 {
   swa_jit_status status = choose_cache_dir(given, options);
@@ -169,19 +193,19 @@ static swa_jit_status choose_paths(const swa_jit_options *given, sj_options *opt
     status = choose_cache_path(given, options);
   }
   if (status == SWA_JIT_OK) {
-    status = choose(given->nvrtc_path, "nvrtc_path", "SWA_JIT_NVRTC", &options->nvrtc_path);
+    status = choose_lasting(given->nvrtc_path, "nvrtc_path", "SWA_JIT_NVRTC", true, &options->nvrtc_path);
   }
   if (status == SWA_JIT_OK) {
-    status = choose(given->cuda_path, "cuda_path", "SWA_JIT_CUDA", &options->cuda_path);
+    status = choose_lasting(given->cuda_path, "cuda_path", "SWA_JIT_CUDA", true, &options->cuda_path);
   }
   if (status == SWA_JIT_OK) {
-    status = choose(given->dump_dir, "dump_dir", "SWA_JIT_DUMP_DIR", &options->dump_dir);
+    status = choose_lasting(given->dump_dir, "dump_dir", "SWA_JIT_DUMP_DIR", false, &options->dump_dir);
   }
   if (status == SWA_JIT_OK) {
-    status = choose(given->record_path, "record_path", "SWA_JIT_RECORD", &options->record_path);
+    status = choose_lasting(given->record_path, "record_path", "SWA_JIT_RECORD", false, &options->record_path);
   }
   if (status == SWA_JIT_OK) {
-    status = copy(read_variable("VIRTUAL_ENV"), &options->virtual_env);
+    status = choose_lasting(NULL, "virtual_env", "VIRTUAL_ENV", false, &options->virtual_env);
   }
   return status;
 }

@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -134,6 +136,19 @@ bool sj_os_may_keep(int fd)
 {
   struct rlimit limit;
   return getrlimit(RLIMIT_NOFILE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || (rlim_t)fd < limit.rlim_cur / 2);
+}
+
+char *sj_os_absolute_path(const char *path)
+{
+  char *here = path == NULL || path[0] == '/' ? NULL : getcwd(NULL, 0);
+  const bool has_end = here != NULL && strcmp(here, "/") != 0;
+  const size_t size = (path != NULL ? strlen(path) : 0) + (here != NULL ? strlen(here) : 0) + 2;
+  char *absolute = path != NULL ? malloc(size) : NULL;
+  if (absolute != NULL) {
+    snprintf(absolute, size, "%s%s%s", here != NULL ? here : "", has_end ? "/" : "", path);
+  }
+  free(here);
+  return absolute;
 }
 
 uint64_t sj_os_now_ns(void)

@@ -48,6 +48,10 @@ bool sj_os_may_write(uint64_t file_bytes);
 /* Whether a descriptor of that number may be kept open for long: half of RLIMIT_NOFILE is left to the host. */
 bool sj_os_may_keep(int fd);
 
+/* path as an absolute one, as the working folder may change; a copy where the working folder is not known. NULL: out of
+ * memory, or path is NULL. */
+char *sj_os_absolute_path(const char *path);
+
 /* Monotonic time; sleeping. Not part of the table: they cannot fail in a way that matters. */
 uint64_t sj_os_now_ns(void);
 void sj_os_sleep_ms(unsigned milliseconds);

@@ -26,7 +26,7 @@ swa_jit_status sj_store_open(const char *path, uint32_t flags, const sj_os *os, 
   char shown[SJ_PATH_SIZE];
   store.path = sj_text_copy(path);
   store.shown_path = sj_text_copy(sj_text_show_path(path, shown));
-  store.absolute_path = sj_folder_absolute(path);
+  store.absolute_path = sj_os_absolute_path(path);
   if (store.path == NULL || store.shown_path == NULL || store.absolute_path == NULL) {
     sj_store_close(&store);
     return sj_fail_memory();

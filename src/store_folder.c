@@ -5,9 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "text.h"
 
@@ -138,16 +136,4 @@ int sj_folder_open_in(const sj_os *os, int dir_fd, const char *name, const sj_tr
   os->close(fd);
   errno = EPERM;
   return -1;
-}
-
-char *sj_folder_absolute(const char *path)
-{
-  char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
-  if (here == NULL) {
-    return sj_text_copy(path);
-  }
-  sj_text text = {0};
-  sj_text_add_format(&text, "%s/%s", here, path);
-  free(here);
-  return sj_text_take(&text);
 }

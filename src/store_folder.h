@@ -15,7 +15,4 @@ swa_jit_status sj_folder_open(const sj_os *os, const char *path, bool may_create
 /* The same for a name in an open folder, of the same trust; -1 with errno (EPERM: not trusted). */
 int sj_folder_open_in(const sj_os *os, int dir_fd, const char *name, const sj_trust *trust);
 
-/* path as an absolute one, as the working folder may change; a copy where that cannot be told. NULL: out of memory. */
-char *sj_folder_absolute(const char *path);
-
 #endif

@@ -91,6 +91,7 @@ typedef void (*swa_jit_log_fn)(void *log_data, uint32_t level, const char *line)
 
 /* ---- 4. Options ------------------------------------------------------------------------------------------
  * Precedence: a non-NULL field, else its environment variable (not in a set-user-id program), else the default.
+ * Relative paths are meant from where the program is when it calls swa_jit_open: a chdir later changes nothing.
  * The search for libnvrtc takes a copy that the process has loaded, else the first on the disk; one too old for a
  * configuration's architecture is passed over, so that two architectures may be compiled by two versions.
  */

@@ -69,6 +69,14 @@ expect "$work/relative_layer" origin=store layer_hits=1
 (cd "$work/start" && SWA_JIT_NO_COMPILE=1 ask "$work/relative_missing" --cache-dir some/store \
   --chdir "$work/elsewhere" --config 'arch=sm_90a window_size=64')
 expect_part "$work/relative_missing" "--cache-dir '$work/start/some/store'"
+# So do the record, the dumps and the compiler's path.
+ln -s "$NVRTC_FAKE" "$work/start/libnvrtc.so"
+mkdir "$work/start/dumps"
+(cd "$work/start" && SWA_JIT_NVRTC=./libnvrtc.so SWA_JIT_RECORD=asked SWA_JIT_DUMP_DIR=dumps \
+  ask "$work/relative_files" --cache-dir "$work/store_of_files" --chdir "$work/elsewhere")
+expect "$work/relative_files" status=SWA_JIT_OK origin=compiled message=
+expect_part "$work/start/asked" 'arch=sm_90a'
+[ "$(find "$work/start/dumps" -name '*.cu' | wc -l)" = 1 ] || fail "no dump where the program began"
 [ -z "$(ls -A "$work/elsewhere")" ] || fail "something was made where the program went"
 
 # Where the folder is when nobody names it.

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "test_main.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "capture_log.h"
 #include "options.h"
@@ -270,6 +272,40 @@ static void switch_off_does_not_clear_the_callers_flag(void **state)
   sj_options_finish(&options);
 }
 
+/* Of what is opened later: the working folder may be another then. */
+static void options_relative_paths_become_absolute(void **state)
+{
+  (void)state;
+  static char longest[4090];
+  setenv("HOME", "/h", 1);
+  setenv("VIRTUAL_ENV", "venv", 1);
+  swa_jit_options given = given_with_log();
+  given.nvrtc_path = "./libnvrtc.so";
+  given.cuda_path = "libcuda.so.1"; /* the loader's to find */
+  given.dump_dir = "dump";
+  given.record_path = "/absolute/record";
+  sj_options options;
+  int before = open(".", O_RDONLY | O_DIRECTORY);
+  assert_int_equal(chdir("/"), 0);
+  assert_int_equal(sj_options_make(&given, &options), SWA_JIT_OK);
+  assert_string_equal(options.nvrtc_path, "/./libnvrtc.so");
+  assert_string_equal(options.cuda_path, "libcuda.so.1");
+  assert_string_equal(options.dump_dir, "/dump");
+  assert_string_equal(options.record_path, "/absolute/record");
+  assert_string_equal(options.virtual_env, "/venv");
+  sj_options_finish(&options);
+  /* What would be too long for a system call stays as it is. */
+  memset(longest, 'x', sizeof longest - 1);
+  given.record_path = longest;
+  assert_int_equal(chdir("/usr/lib"), 0);
+  assert_int_equal(sj_options_make(&given, &options), SWA_JIT_OK);
+  assert_string_equal(options.record_path, longest);
+  assert_string_equal(options.dump_dir, "/usr/lib/dump");
+  sj_options_finish(&options);
+  assert_int_equal(fchdir(before), 0);
+  close(before);
+}
+
 static void options_wrong_are_invalid_and_output_untouched(void **state)
 {
   (void)state;
@@ -406,6 +442,7 @@ int main(void)
       TEST(options_null_give_the_defaults),
       TEST(options_fields_win_over_the_environment),
       TEST(options_unset_take_the_environment),
+      TEST(options_relative_paths_become_absolute),
       TEST(variable_empty_counts_as_unset),
       TEST(cache_dir_is_the_first_usable_of_three),
       TEST(cache_dir_of_a_relative_xdg_cache_home_is_ignored),

@@ -132,6 +132,22 @@ static void write_beyond_the_file_size_limit_fails_and_raises_nothing(void **sta
   free(path);
 }
 
+static void absolute_path_is_of_the_present_working_folder(void **state)
+{
+  int before = open(".", O_RDONLY | O_DIRECTORY);
+  assert_int_equal(chdir(*state), 0);
+  char *relative = sj_os_absolute_path("a/b");
+  char *absolute = sj_os_absolute_path("/a/b");
+  assert_int_equal(fchdir(before), 0);
+  close(before);
+  assert_null(sj_os_absolute_path(NULL));
+  assert_string_equal(absolute, "/a/b");
+  assert_int_equal(relative[0], '/');
+  assert_string_equal(relative + strlen(relative) - 4, "/a/b");
+  free(relative);
+  free(absolute);
+}
+
 static void clock_after_sleep_has_moved_on(void **state)
 {
   (void)state;
@@ -151,6 +167,7 @@ int main(void)
       TEST(failing_table_fails_the_nth_of_a_kind_only),
       TEST(failing_table_and_later_fails_all_that_follow),
       TEST(write_beyond_the_file_size_limit_fails_and_raises_nothing),
+      TEST(absolute_path_is_of_the_present_working_folder),
       TEST(clock_after_sleep_has_moved_on),
   };
   return SJ_TEST_RUN(tests);

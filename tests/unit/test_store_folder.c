@@ -87,21 +87,6 @@ static void folder_in_a_folder_is_made_once_and_must_be_trusted(void **state)
   free(path);
 }
 
-static void absolute_path_is_of_the_present_working_folder(void **state)
-{
-  int before = open(".", O_RDONLY | O_DIRECTORY);
-  assert_int_equal(chdir(*state), 0);
-  char *relative = sj_folder_absolute("a/b");
-  char *absolute = sj_folder_absolute("/a/b");
-  assert_int_equal(fchdir(before), 0);
-  close(before);
-  assert_string_equal(absolute, "/a/b");
-  assert_int_equal(relative[0], '/');
-  assert_string_equal(relative + strlen(relative) - 4, "/a/b");
-  free(relative);
-  free(absolute);
-}
-
 #define TEST(function) cmocka_unit_test_setup_teardown(function, temp_dir_setup, temp_dir_teardown)
 
 int main(void)
@@ -110,7 +95,6 @@ int main(void)
       TEST(made_folders_have_the_rules_mode_whatever_the_umask),
       TEST(folder_there_keeps_its_mode),
       TEST(folder_in_a_folder_is_made_once_and_must_be_trusted),
-      TEST(absolute_path_is_of_the_present_working_folder),
   };
   return SJ_TEST_RUN(tests);
 }
