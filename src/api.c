@@ -371,17 +371,10 @@ swa_jit_status swa_jit_ptx(swa_jit_lib *lib, const swa_jit_config *config, const
 
 swa_jit_status swa_jit_log_text(swa_jit_lib *lib, const swa_jit_config *config, const char **log_text_out)
 {
-  struct swa_jit_kernel *kernel = NULL;
   if (lib == NULL || log_text_out == NULL) {
     return refuse(lib, "swa_jit_log_text", "log_text_out");
   }
-  swa_jit_status status = sj_build_cubin(lib, config, &kernel);
-  if (status == SWA_JIT_OK) {
-    pthread_mutex_lock(&kernel->mutex);
-    *log_text_out = kernel->log_text != NULL ? kernel->log_text : "";
-    pthread_mutex_unlock(&kernel->mutex);
-  }
-  return end(lib, "swa_jit_log_text", status);
+  return end(lib, "swa_jit_log_text", sj_build_log(lib, config, log_text_out));
 }
 
 swa_jit_status swa_jit_store_has(swa_jit_lib *lib, const swa_jit_config *config, const char **file_name_out,

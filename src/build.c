@@ -211,24 +211,52 @@ swa_jit_status sj_build_describe(swa_jit_lib *lib, const swa_jit_config *config,
   return status;
 }
 
-swa_jit_status sj_build_cubin(swa_jit_lib *lib, const swa_jit_config *config, struct swa_jit_kernel **kernel_out)
+/* An entry with its cubin; its mutex is held when there is an entry, OK or not. */
+static swa_jit_status obtain_locked(swa_jit_lib *lib, const swa_jit_config *config, struct swa_jit_kernel **kernel_out)
 {
   uint64_t start_ns = sj_os_now_ns();
   swa_jit_config concrete;
   struct swa_jit_kernel *kernel = NULL;
-  sj_kept_message kept;
   swa_jit_status status = take_config(lib, config, &concrete);
   if (status == SWA_JIT_OK) {
-    sj_message_keep(&kept);
     status = lock_entry(lib, &concrete, &kernel);
   }
   if (status != SWA_JIT_OK) {
     return status;
   }
-  status = sj_obtain_cubin(lib, kernel, start_ns);
-  pthread_mutex_unlock(&kernel->mutex);
+  *kernel_out = kernel;
+  return sj_obtain_cubin(lib, kernel, start_ns);
+}
+
+swa_jit_status sj_build_cubin(swa_jit_lib *lib, const swa_jit_config *config, struct swa_jit_kernel **kernel_out)
+{
+  struct swa_jit_kernel *kernel = NULL;
+  sj_kept_message kept;
+  sj_message_keep(&kept);
+  swa_jit_status status = obtain_locked(lib, config, &kernel);
+  if (kernel != NULL) {
+    pthread_mutex_unlock(&kernel->mutex);
+  }
   if (status == SWA_JIT_OK) {
     *kernel_out = kernel;
+  }
+  return sj_message_restore(status, &kept);
+}
+
+swa_jit_status sj_build_log(swa_jit_lib *lib, const swa_jit_config *config, const char **log_out)
+{
+  struct swa_jit_kernel *kernel = NULL;
+  sj_kept_message kept;
+  sj_message_keep(&kept);
+  swa_jit_status status = obtain_locked(lib, config, &kernel);
+  if (status == SWA_JIT_OK) {
+    *log_out = kernel->log_text != NULL ? kernel->log_text : "";
+  } else if (status == SWA_JIT_COMPILE_FAILED && kernel != NULL && kernel->failed_log != NULL) {
+    *log_out = kernel->failed_log;
+    status = SWA_JIT_OK;
+  }
+  if (kernel != NULL) {
+    pthread_mutex_unlock(&kernel->mutex);
   }
   return sj_message_restore(status, &kept);
 }

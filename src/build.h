@@ -12,6 +12,9 @@ swa_jit_status sj_build_describe(swa_jit_lib *lib, const swa_jit_config *config,
 /* ... with its cubin, from the store or compiled. cubin, info and log_text are read under the entry's mutex: a stored
  * cubin that the driver refuses is replaced by the first load. The bytes handed out before stay valid. */
 swa_jit_status sj_build_cubin(swa_jit_lib *lib, const swa_jit_config *config, struct swa_jit_kernel **kernel_out);
+/* The compiler's log, of a compile that failed, too, where the source was at fault; "" of a stored entry. It lives as
+ * long as the library object. Where there is none, as sj_build_cubin. */
+swa_jit_status sj_build_log(swa_jit_lib *lib, const swa_jit_config *config, const char **log_out);
 /* ... loaded, into the current context too, ready to launch. Nothing of it changes any more, but that further contexts
  * are added to what is loaded. */
 swa_jit_status sj_build_kernel(swa_jit_lib *lib, const swa_jit_config *config, struct swa_jit_kernel **kernel_out);

@@ -68,6 +68,7 @@ static void destroy_kernel(struct swa_jit_kernel *kernel)
   free(kernel->compiled_cubin);
   free(kernel->miss_reason);
   free(kernel->failed_message);
+  free(kernel->failed_log);
   pthread_mutex_destroy(&kernel->mutex);
   free(kernel);
 }

@@ -42,6 +42,7 @@ struct swa_jit_kernel {
   _Atomic int has_cubin;        /* acquire: cubin, info are set */
   swa_jit_status failed_status; /* under mutex: a remembered compile failure, with its message */
   char *failed_message;
+  char *failed_log; /* of that compile; NULL: not known */
   bool is_recorded; /* under mutex: the record file was given its line */
 };
 

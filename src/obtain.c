@@ -103,12 +103,16 @@ static swa_jit_status publish(swa_jit_lib *lib, struct swa_jit_kernel *kernel, c
 
 /* ---- Compile ------------------------------------------------------------------------------------------------ */
 
-/* Only what the source caused: a broken compiler or a full memory may be cured before the next call. */
-static void remember_failure(struct swa_jit_kernel *kernel, swa_jit_status status)
+/* Only what the source caused: a broken compiler or a full memory may be cured before the next call. Takes the log. */
+static void remember_failure(struct swa_jit_kernel *kernel, swa_jit_status status, char **log)
 {
   if (kernel->failed_message == NULL) {
     kernel->failed_message = sj_text_copy(sj_message());
     kernel->failed_status = kernel->failed_message != NULL ? status : SWA_JIT_OK;
+  }
+  if (kernel->failed_log == NULL) {
+    kernel->failed_log = *log;
+    *log = NULL;
   }
 }
 
@@ -179,7 +183,9 @@ static swa_jit_status compile(swa_jit_lib *lib, struct swa_jit_kernel *kernel, c
   if (status != SWA_JIT_OK) {
     sj_stats_add(lib->stats.compile_failures, status != SWA_JIT_UNSUPPORTED);
     if (status == SWA_JIT_COMPILE_FAILED && compiled_out->is_source_at_fault) {
-      remember_failure(kernel, status);
+      char *log = sj_text_copy(compiled_out->log);
+      remember_failure(kernel, status, &log);
+      free(log);
     }
     return status;
   }
@@ -277,11 +283,13 @@ static swa_jit_status compile_cubin(swa_jit_lib *lib, struct swa_jit_kernel *ker
 /* A compile that failed in another process a while ago would fail here, too. */
 static swa_jit_status check_failed_before(swa_jit_lib *lib, struct swa_jit_kernel *kernel, const sj_nvrtc_api *nvrtc)
 {
-  swa_jit_status status = sj_store_find_failure(&lib->store, &kernel->key, nvrtc->version_code);
+  char *log = NULL;
+  swa_jit_status status = sj_store_find_failure(&lib->store, &kernel->key, nvrtc->version_code, &log);
   if (status == SWA_JIT_COMPILE_FAILED) {
     sj_stats_add(lib->stats.failures_remembered, 1);
-    remember_failure(kernel, status);
+    remember_failure(kernel, status, &log);
   }
+  free(log);
   return status;
 }
 

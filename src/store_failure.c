@@ -82,12 +82,20 @@ static char *read_bytes(sj_store *store, const char *name, size_t *count_out, in
   return bytes;
 }
 
-swa_jit_status sj_store_find_failure(sj_store *store, const sj_key *key, uint32_t nvrtc_version)
+static char *copy_text(const char *bytes, size_t count)
+{
+  sj_text text = {0};
+  sj_text_add_bytes(&text, bytes, count);
+  return sj_text_take(&text);
+}
+
+swa_jit_status sj_store_find_failure(sj_store *store, const sj_key *key, uint32_t nvrtc_version, char **log_out)
 {
   char name[SJ_FILE_NAME_SIZE];
   sj_failure_view view;
   size_t count = 0;
   int64_t age_s = -1;
+  *log_out = NULL;
   if (!is_kept(store)) {
     return SWA_JIT_OK;
   }
@@ -96,6 +104,7 @@ swa_jit_status sj_store_find_failure(sj_store *store, const sj_key *key, uint32_
   swa_jit_status status = SWA_JIT_OK;
   if (bytes != NULL && age_s >= 0 && sj_failure_file_decode(bytes, count, &view) && view.nvrtc_version == nvrtc_version
       && view.key_bytes == key->text_length && memcmp(view.key_text, key->text, key->text_length) == 0) {
+    *log_out = copy_text(view.log, view.log_bytes);
     status = sj_fail(SWA_JIT_COMPILE_FAILED,
                      "%.*s\n(remembered: this compile failed %lld s ago and is not tried again within the hour; the "
                      "compiler's log is in %s/%s, and without that file the compile is tried anew)",

@@ -11,8 +11,9 @@
 void sj_store_keep_failure(sj_store *store, const sj_key *key, uint32_t nvrtc_version, const char *message,
                            const char *log);
 
-/* COMPILE_FAILED with the kept message and where the compiler's log lies; OK when nothing is remembered. */
-swa_jit_status sj_store_find_failure(sj_store *store, const sj_key *key, uint32_t nvrtc_version);
+/* COMPILE_FAILED with the kept message and where the compiler's log lies; OK when nothing is remembered. *log_out: the
+ * log, malloc'd; NULL where nothing is remembered or memory is short. */
+swa_jit_status sj_store_find_failure(sj_store *store, const sj_key *key, uint32_t nvrtc_version, char **log_out);
 
 /* After a compile that succeeded. */
 void sj_store_forget_failure(sj_store *store, const sj_key *key);

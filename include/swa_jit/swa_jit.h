@@ -332,9 +332,12 @@ SWA_JIT_API swa_jit_status swa_jit_cubin_get(swa_jit_lib *lib, const swa_jit_con
 /* What is known of a kernel. Returns: OK; INVALID; NEWER. Ownership: strings are the library's. */
 SWA_JIT_API swa_jit_status swa_jit_kernel_get_info(const swa_jit_kernel *kernel, swa_jit_kernel_info *info_out);
 
-/* For people: the rendered source as one file; the key, computed without a compiler; the PTX (compiled afresh); and
- * the compiler's log of a configuration, compiled if the store has no entry ("" for an entry: the store keeps no logs).
- * Returns: as swa_jit_cubin_get; swa_jit_source and swa_jit_key_text need no compiler. Ownership: the library's. */
+/* For people: the rendered source as one file; the key, computed without a compiler; the PTX (compiled afresh, unless
+ * the store keeps it); and the compiler's log of a configuration, compiled if the store has no entry ("" for an entry:
+ * the store keeps no logs of what succeeded).
+ * Returns: as swa_jit_cubin_get; swa_jit_source and swa_jit_key_text need no compiler. swa_jit_log_text is OK, too, for
+ * a compile that failed as the source is at fault, now or remembered, and gives that compile's log.
+ * Ownership: the library's. */
 SWA_JIT_API swa_jit_status swa_jit_source(swa_jit_lib *lib, const swa_jit_config *config, const char **source_out);
 SWA_JIT_API swa_jit_status swa_jit_key_text(swa_jit_lib *lib, const swa_jit_config *config, const char **key_text_out);
 SWA_JIT_API swa_jit_status swa_jit_ptx(swa_jit_lib *lib, const swa_jit_config *config, const char **ptx_out);

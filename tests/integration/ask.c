@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask [--kernel] [--flags N] [--lock-wait-ms N] [--cache-dir DIR] [--chdir DIR] [--config TEXT]...: asks a library
+/* ask [--kernel] [--log] [--flags N] [--lock-wait-ms N] [--cache-dir DIR] [--chdir DIR] [--config TEXT]...: asks a library
  * object for one cubin (or loaded kernel) a configuration through the public interface and prints what became of it,
- * one name=value a line. The log goes to standard error. --chdir goes to that folder once the library is open. The exit
+ * one name=value a line; with --log the compiler's log too. The library's log goes to standard error. --chdir goes to that folder once the library is open. The exit
  * status is 0 whatever the library's status, and 2 for a wrong command line. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 enum { MAX_CONFIGS = 64 };
 
 typedef struct command {
-  int wants_kernel;
+  int wants_kernel, wants_log;
   const char *chdir_to;
   swa_jit_options options;
   unsigned num_configs;
@@ -42,6 +42,10 @@ static int read_command(int argc, char **argv, command *command_out)
     const char *value = i + 1 < argc ? argv[i + 1] : NULL;
     if (strcmp(argv[i], "--kernel") == 0) {
       command_out->wants_kernel = 1;
+      continue;
+    }
+    if (strcmp(argv[i], "--log") == 0) {
+      command_out->wants_log = 1;
       continue;
     }
     if (value == NULL) {
@@ -122,6 +126,13 @@ static void print_stats(swa_jit_lib *lib)
   printf("failures_remembered=%llu\n", (unsigned long long)stats.failures_remembered);
 }
 
+static void print_log(swa_jit_lib *lib, const swa_jit_config *config)
+{
+  const char *log_text = "";
+  swa_jit_status status = swa_jit_log_text(lib, config, &log_text);
+  printf("log_status=%s\nlog_text=%s\n", swa_jit_status_name(status), log_text);
+}
+
 static void ask_all(const command *asked, swa_jit_lib *lib)
 {
   for (unsigned i = 0; i < asked->num_configs; i++) {
@@ -130,6 +141,9 @@ static void ask_all(const command *asked, swa_jit_lib *lib)
     printf("status=%s\n", swa_jit_status_name(status));
     if (status == SWA_JIT_OK) {
       print_answer(&info);
+    }
+    if (asked->wants_log) {
+      print_log(lib, &asked->configs[i]);
     }
   }
 }
@@ -140,9 +154,8 @@ int main(int argc, char **argv)
   swa_jit_lib *lib = NULL;
   asked.options.log = log_line;
   if (read_command(argc, argv, &asked) != 0) {
-    fprintf(
-        stderr,
-        "usage: ask [--kernel] [--flags N] [--lock-wait-ms N] [--cache-dir DIR] [--chdir DIR] [--config TEXT]...\n");
+    fprintf(stderr, "usage: ask [--kernel] [--log] [--flags N] [--lock-wait-ms N] [--cache-dir DIR] [--chdir DIR] "
+                    "[--config TEXT]...\n");
     return 2;
   }
   swa_jit_status status = swa_jit_open(&asked.options, &lib);

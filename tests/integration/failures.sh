@@ -47,6 +47,16 @@ refused "$work/twice" --config arch=sm_90a --config arch=sm_90a
 [ "$(grep -cx status=SWA_JIT_COMPILE_FAILED "$work/twice")" = 2 ] || fail "not refused twice"
 expect_compiles 0 'a later process'
 
+# Whoever asks for the compiler's log gets it, whoever compiled.
+refused "$work/log" --log
+expect "$work/log" status=SWA_JIT_COMPILE_FAILED log_status=SWA_JIT_OK \
+  'log_text=kernel_templates/swa_decode.cu(1): error: refused by the stand-in'
+expect_compiles 0 'who asks for the log'
+FAKE_NVRTC_RESULT=6 ask "$work/log_here" --flags 8 --log
+expect "$work/log_here" log_status=SWA_JIT_OK \
+  'log_text=kernel_templates/swa_decode.cu(1): error: refused by the stand-in'
+expect_compiles 1 'a process without a store'
+
 # Another configuration has another source, another NVRTC may take this one.
 refused "$work/other" --config 'arch=sm_90a window_size=64'
 expect_compiles 1 'another configuration'

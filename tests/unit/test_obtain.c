@@ -41,6 +41,7 @@ static void failure_of_the_source_is_not_compiled_by_the_next_object(void **stat
 {
   build_fixture fixture;
   struct swa_jit_kernel *kernel = NULL;
+  const char *log = NULL;
   assert_int_equal(fail_once(*state, "x(1): error: a reason\n", 13000), SWA_JIT_COMPILE_FAILED);
   assert_int_equal(fake_nvrtc_count(FAKE_NVRTC_COMPILE_PROGRAM), 1);
   open_faked(&fixture, *state, 0, (fake_nvrtc_plan){0});
@@ -48,6 +49,9 @@ static void failure_of_the_source_is_not_compiled_by_the_next_object(void **stat
     assert_int_equal(sj_build_cubin(fixture.lib, &fixture.config, &kernel), SWA_JIT_COMPILE_FAILED);
     assert_non_null(strstr(sj_message(), "a reason"));
     assert_non_null(strstr(sj_message(), ".failed"));
+    assert_int_equal(sj_build_log(fixture.lib, &fixture.config, &log), SWA_JIT_OK);
+    assert_string_equal(log, "x(1): error: a reason\n");
+    assert_non_null(strstr(sj_message(), ".failed")); /* as it was */
   }
   assert_int_equal(fake_nvrtc_count(FAKE_NVRTC_COMPILE_PROGRAM), 0);
   assert_int_equal(fixture.lib->stats.failures_remembered, 1);
@@ -65,6 +69,30 @@ static void failure_is_forgotten_with_another_compiler_and_after_a_success(void 
   assert_int_equal(sj_build_cubin(fixture.lib, &fixture.config, &kernel), SWA_JIT_OK);
   assert_int_equal(temp_dir_count(fixture.cache_dir, ".failed"), 0);
   build_fixture_close(&fixture);
+}
+
+/* In the object that compiled. What the surroundings caused has no log to keep: its status tells. */
+static void failure_has_the_compilers_log(void **state)
+{
+  static const struct {
+    const char *log;
+    swa_jit_status status;
+  } rows[] = {{"x(1): error: a reason\n", SWA_JIT_OK}, {"ptxas error   : out of memory\n", SWA_JIT_COMPILE_FAILED}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    build_fixture fixture;
+    fake_nvrtc_plan plan = {
+        .call = FAKE_NVRTC_COMPILE_PROGRAM, .nth = 1, .result = ERROR_COMPILATION, .log = rows[i].log};
+    const char *log = "untouched", *again = NULL;
+    open_faked(&fixture, *state, SWA_JIT_FLAG_NO_STORE, plan);
+    assert_int_equal(sj_build_log(fixture.lib, &fixture.config, &log), rows[i].status);
+    assert_string_equal(log, rows[i].status == SWA_JIT_OK ? rows[i].log : "untouched");
+    assert_int_equal(sj_build_log(fixture.lib, &fixture.config, &again), SWA_JIT_OK);
+    assert_int_equal(fake_nvrtc_count(FAKE_NVRTC_COMPILE_PROGRAM), rows[i].status == SWA_JIT_OK ? 1 : 2);
+    if (rows[i].status == SWA_JIT_OK) {
+      assert_ptr_equal(log, again); /* the library's for its life */
+    }
+    build_fixture_close(&fixture);
+  }
 }
 
 /* The same result of the compiler, for what may be cured before the next compile. */
@@ -311,6 +339,7 @@ int main(void)
   build_fixture_clear_environment();
   const struct CMUnitTest tests[] = {
       TEST(failure_of_the_source_is_not_compiled_by_the_next_object),
+      TEST(failure_has_the_compilers_log),
       TEST(failure_is_forgotten_with_another_compiler_and_after_a_success),
       TEST(failure_of_the_surroundings_is_not_remembered),
       TEST(ptx_is_kept_beside_the_cubin_when_asked_for),
