@@ -115,14 +115,51 @@ static swa_jit_status load_image(swa_jit_lib *lib, const sj_cuda_api *cuda, stru
   return status;
 }
 
+/* The kernel's PTX, which the driver compiles. why: for the log. */
+static swa_jit_status load_ptx(swa_jit_lib *lib, const sj_cuda_api *cuda, struct swa_jit_kernel *kernel,
+                               const char *why)
+{
+  bool is_refused = false;
+  uint64_t start_ns = sj_os_now_ns();
+  sj_log_line(&lib->options.log, SWA_JIT_LOG_INFO, "%s %s: the driver compiles the PTX of %s, which may take seconds",
+              why, kernel->arch->name, kernel->key.file_name);
+  swa_jit_status status = sj_load_make_ptx(cuda, kernel->arch, &kernel->plan, sj_render_kernel_name(&kernel->config),
+                                           kernel->ptx, &is_refused, &kernel->loaded);
+  sj_stats_add(lib->stats.load_ns, status == SWA_JIT_OK ? sj_os_now_ns() - start_ns : 0);
+  return status;
+}
+
+/* After the driver refused a cubin: the PTX that was kept beside it, if any. Without it, or when it is refused too, what
+ * was said of the cubin stands. */
+static swa_jit_status load_kept_ptx(swa_jit_lib *lib, const sj_cuda_api *cuda, struct swa_jit_kernel *kernel,
+                                    swa_jit_status refusal)
+{
+  sj_kept_message kept;
+  sj_message_keep(&kept);
+  if (sj_lib_has_flag(lib, SWA_JIT_FLAG_USE_PTX) || sj_obtain_ptx(lib, kernel, false) != SWA_JIT_OK) {
+    sj_message_restore(SWA_JIT_OK, &kept);
+    return refusal;
+  }
+  if (load_ptx(lib, cuda, kernel, "the driver takes no cubin for") == SWA_JIT_OK) {
+    return SWA_JIT_OK;
+  }
+  sj_kept_message no_ptx;
+  sj_message_keep(&no_ptx);
+  return sj_fail(refusal, "%s. The PTX that is kept does not help: %s", kept.text, no_ptx.text);
+}
+
 /* Another image in place of the stored one that the driver refuses: one for this driver, stored or compiled, until the
- * driver takes it or none is left. */
+ * driver takes it or none is left. A stored one that is refused although it was made for this driver is no reason to
+ * make it again where there is PTX. */
 static swa_jit_status load_replacement(swa_jit_lib *lib, const sj_cuda_api *cuda, struct swa_jit_kernel *kernel)
 {
   bool is_refused = true;
   uint64_t get_ns = kernel->info.get_ns;
   swa_jit_status status = SWA_JIT_CUDA_ERROR;
   while (is_refused && kernel->info.origin == SWA_JIT_ORIGIN_STORE) {
+    if (kernel->replacement.bytes != NULL && load_kept_ptx(lib, cuda, kernel, status) == SWA_JIT_OK) {
+      return SWA_JIT_OK;
+    }
     is_refused = false;
     status = sj_obtain_replacement(lib, kernel, cuda->driver_version);
     if (status == SWA_JIT_OK) {
@@ -133,11 +170,10 @@ static swa_jit_status load_replacement(swa_jit_lib *lib, const sj_cuda_api *cuda
   return status;
 }
 
-/* A device newer than every architecture here runs the PTX of one that is older, compiled by the driver. */
-static swa_jit_status load_ptx(swa_jit_lib *lib, const sj_cuda_api *cuda, struct swa_jit_kernel *kernel)
+/* A device newer than every architecture here runs the PTX of one that is older. */
+static swa_jit_status load_on_newer(swa_jit_lib *lib, const sj_cuda_api *cuda, struct swa_jit_kernel *kernel)
 {
   sj_kept_message no_device;
-  bool is_refused = false;
   sj_message_keep(&no_device);
   swa_jit_status status = sj_obtain_ptx(lib, kernel, sj_lib_has_flag(lib, SWA_JIT_FLAG_KEEP_PTX));
   if (status != SWA_JIT_OK) {
@@ -146,14 +182,7 @@ static swa_jit_status load_ptx(swa_jit_lib *lib, const sj_cuda_api *cuda, struct
     return sj_fail(SWA_JIT_NO_DEVICE, "%s. Its PTX would run there, and cannot be had: %s", no_device.text,
                    no_ptx.text);
   }
-  uint64_t start_ns = sj_os_now_ns();
-  sj_log_line(&lib->options.log, SWA_JIT_LOG_INFO,
-              "no device runs cubins for %s: the driver compiles the PTX of %s, which may take seconds",
-              kernel->arch->name, kernel->key.file_name);
-  status = sj_load_make_ptx(cuda, kernel->arch, &kernel->plan, sj_render_kernel_name(&kernel->config), kernel->ptx,
-                            &is_refused, &kernel->loaded);
-  sj_stats_add(lib->stats.load_ns, status == SWA_JIT_OK ? sj_os_now_ns() - start_ns : 0);
-  return status;
+  return load_ptx(lib, cuda, kernel, "no device runs cubins for");
 }
 
 /* Under the entry's mutex. */
@@ -161,11 +190,14 @@ static swa_jit_status load(swa_jit_lib *lib, const sj_cuda_api *cuda, struct swa
 {
   bool is_refused = false;
   swa_jit_status status = load_image(lib, cuda, kernel, &is_refused);
-  if (status != SWA_JIT_OK && is_refused && kernel->info.origin == SWA_JIT_ORIGIN_STORE) {
-    status = load_replacement(lib, cuda, kernel);
+  if (status != SWA_JIT_OK && is_refused) {
+    if (kernel->info.origin == SWA_JIT_ORIGIN_STORE) {
+      status = load_replacement(lib, cuda, kernel);
+    }
+    status = status != SWA_JIT_OK ? load_kept_ptx(lib, cuda, kernel, status) : status;
   } else if (status == SWA_JIT_NO_DEVICE && !sj_lib_has_flag(lib, SWA_JIT_FLAG_USE_PTX)
              && sj_load_wants_ptx(cuda, kernel->arch)) {
-    status = load_ptx(lib, cuda, kernel);
+    status = load_on_newer(lib, cuda, kernel);
   }
   if (status == SWA_JIT_OK) {
     sj_stats_add(lib->stats.loads, 1);

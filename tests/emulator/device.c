@@ -36,6 +36,17 @@ static const emu_device devices[] = {
      16,        132644864,
      8192,      3996000,
      1965000,   191502417920ull},
+    /* For what a program does on a device that no architecture is for: only PTX of a plain target runs there. */
+    {"sm_190", "Emulated device newer than any architecture (sm_190)",
+     19,       0,
+     8,        1024,
+     2048,     32,
+     65536,    255,
+     49152,    166912,
+     167936,   1024,
+     1,        41943040,
+     5120,     1593000,
+     1410000,  85899345920ull},
 };
 
 enum { NUM_DEVICES = sizeof devices / sizeof devices[0] };

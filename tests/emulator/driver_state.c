@@ -70,7 +70,7 @@ CALL(cuInit, unsigned flags)
     name = name != NULL && *name != '\0' ? name : "sm_90a";
     device = emu_device_find(name);
     if (device == NULL) {
-      result = emu_fail(EMU_NO_DEVICE, "SWA_JIT_EMULATOR_DEVICE is \"%s\": use sm_80, sm_90a or sm_100a", name);
+      result = emu_fail(EMU_NO_DEVICE, "SWA_JIT_EMULATOR_DEVICE is \"%s\": use sm_80, sm_90a, sm_100a or sm_190", name);
     } else {
       const emu_settings settings = {read_number("SWA_JIT_EMULATOR_SEED", 1),
                                      (unsigned)read_number("SWA_JIT_EMULATOR_THREADS", 0)};

@@ -46,7 +46,7 @@ typedef struct emu_device {
   uint64_t total_memory;
 } emu_device;
 
-/* "sm_80", "sm_90a", "sm_100a"; NULL if unknown. */
+/* "sm_80", "sm_90a", "sm_100a", "sm_190"; NULL if unknown. */
 const emu_device *emu_device_find(const char *arch);
 /* The i-th device known, NULL past the end. */
 const emu_device *emu_device_at(unsigned index);

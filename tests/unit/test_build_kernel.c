@@ -220,6 +220,80 @@ static void kernel_refused_where_no_compile_succeeds_keeps_its_entry(void **stat
   build_fixture_close(&fixture);
 }
 
+/* Fills the store with the cubin and its PTX; then the driver refuses the cubin once, or everything. */
+static swa_jit_status get_refused(build_fixture *fixture, void **state, uint32_t flags, bool refuses_all,
+                                  struct swa_jit_kernel **kernel_out)
+{
+  struct swa_jit_kernel *warm = NULL;
+  open_faked(fixture, *state, SWA_JIT_FLAG_KEEP_PTX);
+  assert_int_equal(sj_build_cubin(fixture->lib, &fixture->config, &warm), SWA_JIT_OK);
+  build_fixture_close(fixture);
+  open_faked(fixture, *state, flags);
+  if (refuses_all) {
+    cuda->refuse_images(true, true);
+  } else {
+    cuda->fail_function("cuLibraryLoadData", 1, SJ_CU_ERROR_NO_BINARY_FOR_GPU);
+  }
+  return sj_build_kernel(fixture->lib, &fixture->config, kernel_out);
+}
+
+static void kernel_refused_where_compiling_is_off_is_loaded_from_kept_ptx(void **state)
+{
+  build_fixture fixture;
+  struct swa_jit_kernel *kernel = NULL;
+  assert_int_equal(get_refused(&fixture, state, SWA_JIT_FLAG_NO_COMPILE, false, &kernel), SWA_JIT_OK);
+  assert_true(kernel->loaded.is_ptx);
+  assert_int_equal(fixture.lib->stats.compiles, 0);
+  assert_int_equal(fixture.lib->stats.loads, 1);
+  assert_int_equal(fixture.lib->stats.store_set_aside, 0);
+  assert_int_equal(temp_dir_count(fixture.cache_dir, ".cubin"), 1);
+  assert_true(capture_log_has(&fixture.log, "the driver takes no cubin for sm_90a"));
+  assert_int_equal(cuda->num_loaded(), 1);
+  build_fixture_close(&fixture);
+}
+
+/* A cubin that may be had is better: the driver does not compile it at each start. */
+static void kernel_refused_with_ptx_kept_is_compiled_anew_where_that_can_be(void **state)
+{
+  build_fixture fixture;
+  struct swa_jit_kernel *kernel = NULL;
+  assert_int_equal(get_refused(&fixture, state, 0, false, &kernel), SWA_JIT_OK);
+  assert_false(kernel->loaded.is_ptx);
+  assert_int_equal(fixture.lib->stats.compiles, 1);
+  build_fixture_close(&fixture);
+}
+
+static void kernel_whose_ptx_is_refused_too_fails_and_says_both(void **state)
+{
+  build_fixture fixture;
+  struct swa_jit_kernel *kernel = NULL;
+  assert_int_equal(get_refused(&fixture, state, SWA_JIT_FLAG_NO_COMPILE, true, &kernel), SWA_JIT_CUDA_ERROR);
+  assert_null(kernel);
+  assert_non_null(strstr(sj_message(), "refused the image"));
+  assert_non_null(strstr(sj_message(), "The PTX that is kept does not help: "));
+  assert_int_equal(temp_dir_count(fixture.cache_dir, ".bad-"), 0);
+  assert_int_equal(cuda->num_loaded(), 0);
+  build_fixture_close(&fixture);
+}
+
+/* A driver that takes no cubin at all, process after process: one compile, and no file more. */
+static void kernel_whose_every_cubin_is_refused_is_not_compiled_at_each_start(void **state)
+{
+  enum { NUM_STARTS = 4 };
+  for (unsigned i = 0; i < NUM_STARTS; i++) {
+    build_fixture fixture;
+    struct swa_jit_kernel *kernel = NULL;
+    open_faked(&fixture, *state, SWA_JIT_FLAG_KEEP_PTX);
+    cuda->refuse_images(true, false);
+    assert_int_equal(sj_build_kernel(fixture.lib, &fixture.config, &kernel), SWA_JIT_OK);
+    assert_true(kernel->loaded.is_ptx);
+    assert_int_equal(fixture.lib->stats.compiles, i < 2); /* the second start makes one for this driver */
+    assert_int_equal(temp_dir_count(fixture.cache_dir, ".bad-"), 0);
+    assert_int_equal(temp_dir_count(fixture.cache_dir, ".cubin"), i < 1 ? 1 : 2);
+    build_fixture_close(&fixture);
+  }
+}
+
 /* A device out of memory says nothing about the entry. */
 static void kernel_that_cannot_be_loaded_for_other_reasons_keeps_its_entry(void **state)
 {
@@ -350,6 +424,10 @@ int main(void)
       TEST(kernel_refused_although_just_compiled_is_a_cuda_error),
       TEST(kernel_refused_where_compiling_is_off_is_a_cuda_error_and_its_entry_stays),
       TEST(kernel_refused_where_no_compile_succeeds_keeps_its_entry),
+      TEST(kernel_refused_where_compiling_is_off_is_loaded_from_kept_ptx),
+      TEST(kernel_refused_with_ptx_kept_is_compiled_anew_where_that_can_be),
+      TEST(kernel_whose_ptx_is_refused_too_fails_and_says_both),
+      TEST(kernel_whose_every_cubin_is_refused_is_not_compiled_at_each_start),
       TEST(kernel_that_cannot_be_loaded_for_other_reasons_keeps_its_entry),
       TEST(kernel_each_driver_call_failing_is_cured_by_the_next_call),
       TEST(kernel_many_threads_load_once),

@@ -76,6 +76,12 @@ static void set_image_major(int major)
   recording.image_major = major;
 }
 
+static void refuse_images(bool cubins, bool ptx)
+{
+  recording.refuses_cubins = cubins;
+  recording.refuses_ptx = ptx;
+}
+
 static void set_params_bytes(size_t count)
 {
   recording.params_bytes = count <= RECORDING_PARAMS_BYTES ? count : RECORDING_PARAMS_BYTES;
@@ -198,10 +204,30 @@ static int get_depth(void)
 EXPORT(const recording_cuda *, recording_cuda_controls, void)
 {
   static const recording_cuda controls = {
-      reset,       set_num_devices,  set_device,         set_driver_version, set_image_major, set_params_bytes,
-      set_current, get_stream,       renew_context,      fail_call,          fail_from,       fail_function,
-      has_failed,  num_calls,        get_call,           num_loaded,         num_loads,       num_launches,
-      get_launch,  get_shared_limit, is_function_loaded, get_function,       get_depth,
+      reset,
+      set_num_devices,
+      set_device,
+      set_driver_version,
+      set_image_major,
+      refuse_images,
+      set_params_bytes,
+      set_current,
+      get_stream,
+      renew_context,
+      fail_call,
+      fail_from,
+      fail_function,
+      has_failed,
+      num_calls,
+      get_call,
+      num_loaded,
+      num_loads,
+      num_launches,
+      get_launch,
+      get_shared_limit,
+      is_function_loaded,
+      get_function,
+      get_depth,
   };
   return &controls;
 }

@@ -269,6 +269,9 @@ EXPORT(int, cuLibraryLoadData, void **library, const void *code, int *jit_option
       && memcmp(code, ".version", 8) != 0) {
     result = INVALID_IMAGE;
   }
+  if (result == SUCCESS && (memcmp(code, "\177ELF", 4) == 0 ? recording.refuses_cubins : recording.refuses_ptx)) {
+    result = NO_BINARY_FOR_GPU;
+  }
   pretend_library *made = &recording.libraries[recording.next_library % MAX_LIBRARIES];
   if (result == SUCCESS && made->is_live) {
     result = OUT_OF_MEMORY;

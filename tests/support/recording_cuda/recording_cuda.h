@@ -47,11 +47,12 @@ typedef struct recording_cuda {
   void (*set_num_devices)(int count);
   void (*set_device)(int ordinal, int major, int minor, int shared_memory_bytes);
   void (*set_driver_version)(int version);
-  void (*set_image_major)(int major);     /* images loaded from now on run only on devices of this major; 0: on all */
-  void (*set_params_bytes)(size_t count); /* of the kernel's parameter, copied at each launch */
-  void (*set_current)(int ordinal);       /* this thread's context; -1: none */
-  void *(*get_stream)(int ordinal);       /* a stream of that device's context */
-  void (*renew_context)(int ordinal);     /* destroys that device's context; the next one has its address */
+  void (*set_image_major)(int major); /* images loaded from now on run only on devices of this major; 0: on all */
+  void (*refuse_images)(bool cubins, bool ptx); /* as no binary for the device; until reset */
+  void (*set_params_bytes)(size_t count);       /* of the kernel's parameter, copied at each launch */
+  void (*set_current)(int ordinal);             /* this thread's context; -1: none */
+  void *(*get_stream)(int ordinal);             /* a stream of that device's context */
+  void (*renew_context)(int ordinal);           /* destroys that device's context; the next one has its address */
 
   /* Faults, counted from the call that sets them; a new one replaces the last. result is what the call returns. */
   void (*fail_call)(unsigned nth, int result);

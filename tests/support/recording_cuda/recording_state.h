@@ -53,6 +53,7 @@ typedef struct recording_state {
   pretend_device devices[RECORDING_MAX_DEVICES];
   int driver_version;
   int image_major;
+  bool refuses_cubins, refuses_ptx;
   size_t params_bytes;
   pretend_library libraries[MAX_LIBRARIES];
   unsigned next_library; /* handles are used in turn, so that a stale one is noticed */
