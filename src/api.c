@@ -15,6 +15,7 @@
 enum { /* what the first release's structs had: swa_jit.h, "Structs" */
        FIRST_CONFIG_SIZE = offsetof(swa_jit_config, splits) + sizeof(uint32_t),
        FIRST_INFO_SIZE = offsetof(swa_jit_kernel_info, miss_reason) + sizeof(char *),
+       FIRST_STORE_INFO_SIZE = offsetof(swa_jit_store_info, reason) + sizeof(char *),
        FIRST_STATS_SIZE = offsetof(swa_jit_stats, load_ns) + sizeof(uint64_t)
 };
 
@@ -391,6 +392,31 @@ swa_jit_status swa_jit_store_has(swa_jit_lib *lib, const swa_jit_config *config,
     *held_out = is_held;
   }
   return end(lib, "swa_jit_store_has", status);
+}
+
+swa_jit_status swa_jit_store_has_ptx(swa_jit_lib *lib, const swa_jit_config *config, uint32_t *held_out)
+{
+  bool is_held = false;
+  if (lib == NULL || held_out == NULL) {
+    return refuse(lib, "swa_jit_store_has_ptx", "held_out");
+  }
+  swa_jit_status status = sj_build_is_ptx_stored(lib, config, &is_held);
+  if (status == SWA_JIT_OK) {
+    *held_out = is_held;
+  }
+  return end(lib, "swa_jit_store_has_ptx", status);
+}
+
+swa_jit_status swa_jit_store_get_info(swa_jit_lib *lib, swa_jit_store_info *info_out)
+{
+  if (lib == NULL || info_out == NULL) {
+    return refuse(lib, "swa_jit_store_get_info", "info_out");
+  }
+  swa_jit_status status = sj_abi_check(info_out, FIRST_STORE_INFO_SIZE, sizeof *info_out, "swa_jit_store_info");
+  if (status == SWA_JIT_OK) {
+    sj_abi_fill(info_out, info_out->size, sj_lib_store_info(lib), sizeof *info_out);
+  }
+  return end(lib, "swa_jit_store_get_info", status);
 }
 
 swa_jit_status swa_jit_store_check(swa_jit_lib *lib)

@@ -129,8 +129,8 @@ static swa_jit_status load_ptx(swa_jit_lib *lib, const sj_cuda_api *cuda, struct
   return status;
 }
 
-/* After the driver refused a cubin: the PTX that was kept beside it, if any. Without it, or when it is refused too, what
- * was said of the cubin stands. */
+/* After the driver refused a cubin: the PTX that was kept beside it, if any. Without it, or when it is refused too,
+ * what was said of the cubin stands. */
 static swa_jit_status load_kept_ptx(swa_jit_lib *lib, const sj_cuda_api *cuda, struct swa_jit_kernel *kernel,
                                     swa_jit_status refusal)
 {
@@ -378,5 +378,26 @@ swa_jit_status sj_build_is_stored(swa_jit_lib *lib, const swa_jit_config *config
   }
   *held_out = sj_store_has(&lib->store, &kernel->key, version);
   *kernel_out = kernel;
+  return sj_message_restore(status, &kept);
+}
+
+swa_jit_status sj_build_is_ptx_stored(swa_jit_lib *lib, const swa_jit_config *config, bool *held_out)
+{
+  struct swa_jit_kernel *kernel = NULL;
+  sj_kept_message kept;
+  sj_key key;
+  sj_message_keep(&kept);
+  swa_jit_status status = sj_build_describe(lib, config, &kernel);
+  if (status == SWA_JIT_OK && sj_lib_has_flag(lib, SWA_JIT_FLAG_USE_PTX)) {
+    *held_out = sj_store_has(&lib->store, &kernel->key, 0);
+    return sj_message_restore(status, &kept);
+  }
+  if (status == SWA_JIT_OK) {
+    status = sj_key_make_ptx(&kernel->key, &key);
+  }
+  if (status == SWA_JIT_OK) {
+    *held_out = sj_store_has(&lib->store, &key, 0);
+    sj_key_finish(&key);
+  }
   return sj_message_restore(status, &kept);
 }

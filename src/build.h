@@ -24,5 +24,7 @@ swa_jit_status sj_build_ptx(swa_jit_lib *lib, const swa_jit_config *config, stru
 /* The entry with its key made, and whether the store holds it, whole and valid. */
 swa_jit_status sj_build_is_stored(swa_jit_lib *lib, const swa_jit_config *config, struct swa_jit_kernel **kernel_out,
                                   bool *held_out);
+/* Whether the store holds its PTX. */
+swa_jit_status sj_build_is_ptx_stored(swa_jit_lib *lib, const swa_jit_config *config, bool *held_out);
 
 #endif

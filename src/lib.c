@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 
+#include "store_folder.h"
 #include "text.h"
 
 bool sj_lib_has_flag(const swa_jit_lib *lib, uint32_t flag)
@@ -28,21 +29,48 @@ static swa_jit_status open_own_store(const swa_jit_lib *lib, sj_stats *stats, sj
   return sj_store_open(options->cache_dir, options->flags, lib->os, &options->log, stats, store_out);
 }
 
+/* Keeps the message for whoever asks later why there is no store. */
+static swa_jit_status note_trouble(swa_jit_lib *lib, swa_jit_status status)
+{
+  const bool is_missing = (lib->options.flags & (SWA_JIT_FLAG_NO_CREATE | SWA_JIT_FLAG_READ_ONLY)) != 0
+                          && sj_folder_is_missing(lib->os, lib->options.cache_dir);
+  lib->store_info.state = is_missing ? SWA_JIT_STORE_MISSING : SWA_JIT_STORE_REFUSED;
+  lib->store_reason = sj_text_copy(sj_message());
+  lib->store_status = status;
+  return lib->store_reason != NULL ? SWA_JIT_OK : sj_fail_memory();
+}
+
 /* The folder that is written. */
 static swa_jit_status open_cache_dir(swa_jit_lib *lib)
 {
   const sj_options *options = &lib->options;
+  lib->store_info.state = SWA_JIT_STORE_NONE;
   if (options->cache_dir == NULL || sj_lib_has_flag(lib, SWA_JIT_FLAG_NO_STORE)) {
-    return SWA_JIT_OK;
+    lib->store_reason = sj_text_copy("none is wanted, or HOME names none");
+    return lib->store_reason != NULL ? SWA_JIT_OK : sj_fail_memory();
+  }
+  lib->store_folder = sj_os_absolute_path(options->cache_dir);
+  if (lib->store_folder == NULL) {
+    return sj_fail_memory();
   }
   swa_jit_status status = open_own_store(lib, &lib->stats, &lib->store);
-  if (status != SWA_JIT_STORE_ERROR || options->cache_dir_from_call) {
+  if (status != SWA_JIT_STORE_ERROR) {
     lib->store.limit_bytes = options->cache_limit_bytes;
+    lib->store_info.state = SWA_JIT_STORE_OPEN;
     return status;
   }
-  sj_log_line(&options->log, SWA_JIT_LOG_WARN, "no store, kernels are kept in memory only: %s", sj_message());
-  lib->store_status = status;
-  return SWA_JIT_OK;
+  status = note_trouble(lib, status);
+  if (status == SWA_JIT_OK && lib->store_info.state == SWA_JIT_STORE_MISSING
+      && sj_lib_has_flag(lib, SWA_JIT_FLAG_NO_CREATE)) {
+    return SWA_JIT_OK;
+  }
+  if (status == SWA_JIT_OK && options->cache_dir_from_call) {
+    return lib->store_status;
+  }
+  if (status == SWA_JIT_OK) {
+    sj_log_line(&options->log, SWA_JIT_LOG_WARN, "no store, kernels are kept in memory only: %s", sj_message());
+  }
+  return status;
 }
 
 static swa_jit_status open_store(swa_jit_lib *lib)
@@ -53,7 +81,18 @@ static swa_jit_status open_store(swa_jit_lib *lib)
   if (status == SWA_JIT_OK && options->cache_path != NULL) {
     status = sj_store_add_layers(&lib->store, options->cache_path, options->flags, options->cache_path_from_call);
   }
+  lib->store_info.size = sizeof lib->store_info;
+  lib->store_info.flags = options->flags;
+  lib->store_info.num_layers = lib->store.num_layers;
+  lib->store_info.cache_limit_bytes = options->cache_limit_bytes;
+  lib->store_info.folder = lib->store_folder != NULL ? lib->store_folder : "";
+  lib->store_info.reason = lib->store_reason != NULL ? lib->store_reason : "";
   return status;
+}
+
+const swa_jit_store_info *sj_lib_store_info(const swa_jit_lib *lib)
+{
+  return &lib->store_info;
 }
 
 swa_jit_status sj_lib_check_store(swa_jit_lib *lib)
@@ -127,6 +166,8 @@ void sj_lib_close(swa_jit_lib *lib)
     lib->nvrtc = next;
   }
   sj_store_close(&lib->store);
+  free(lib->store_folder);
+  free(lib->store_reason);
   sj_options_finish(&lib->options);
   pthread_mutex_destroy(&lib->vendor_mutex);
   free(lib);

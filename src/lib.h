@@ -18,6 +18,8 @@ struct swa_jit_lib {
   sj_stats stats;
   sj_store store;
   swa_jit_status store_status; /* why there is no store although a folder was wanted; OK otherwise */
+  swa_jit_store_info store_info;
+  char *store_folder, *store_reason; /* of store_info; NULL: "" */
   sj_kernel_table *table;
   pthread_mutex_t vendor_mutex; /* opening libnvrtc and libcuda */
   sj_opened_nvrtc *nvrtc;       /* under vendor_mutex; nodes stay until close, so that threads may go on using one */
@@ -32,6 +34,9 @@ void sj_lib_close(swa_jit_lib *lib);
 
 /* Whether the store takes entries now: sj_store_check, or STORE_ERROR with the reason why there is no store. */
 swa_jit_status sj_lib_check_store(swa_jit_lib *lib);
+
+/* What became of the folder that is written when the object was opened. Strings live as long as the object. */
+const swa_jit_store_info *sj_lib_store_info(const swa_jit_lib *lib);
 
 bool sj_lib_has_flag(const swa_jit_lib *lib, uint32_t flag);
 

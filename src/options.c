@@ -15,7 +15,7 @@
 enum {
   KNOWN_FLAGS = SWA_JIT_FLAG_NO_COMPILE | SWA_JIT_FLAG_READ_ONLY | SWA_JIT_FLAG_SAME_COMPILER | SWA_JIT_FLAG_NO_STORE
                 | SWA_JIT_FLAG_FOREIGN_OWNER | SWA_JIT_FLAG_GROUP_SHARED | SWA_JIT_FLAG_ALL_READ | SWA_JIT_FLAG_KEEP_PTX
-                | SWA_JIT_FLAG_USE_PTX,
+                | SWA_JIT_FLAG_USE_PTX | SWA_JIT_FLAG_NO_CREATE,
   DEFAULT_LOCK_WAIT_MS = 60000,
   FIRST_SIZE = offsetof(swa_jit_options, record_path) + sizeof(char *)
 };
@@ -164,8 +164,8 @@ static swa_jit_status choose_cache_path(const swa_jit_options *given, sj_options
   return choose(given->cache_path, "cache_path", "SWA_JIT_CACHE_PATH", &options->cache_path);
 }
 
-/* choose, for what is opened later, when the working folder may be another: a relative path becomes absolute. Not a name
- * without a slash that the loader looks for, nor a path that would be longer than a system call takes. */
+/* choose, for what is opened later, when the working folder may be another: a relative path becomes absolute. Not a
+ * name without a slash that the loader looks for, nor a path that would be longer than a system call takes. */
 static swa_jit_status choose_lasting(const char *given, const char *field, const char *variable, bool is_searched,
                                      char **chosen_out)
 {

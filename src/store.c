@@ -18,8 +18,9 @@ swa_jit_status sj_store_open(const char *path, uint32_t flags, const sj_os *os, 
 {
   sj_store store = {.os = os, .log = log, .stats = stats, .dir_fd = -1, .limit_bytes = UINT64_MAX};
   store.read_only = (flags & SWA_JIT_FLAG_READ_ONLY) != 0;
+  store.may_create = (flags & (SWA_JIT_FLAG_READ_ONLY | SWA_JIT_FLAG_NO_CREATE)) == 0;
   store.trust = sj_trust_make(flags);
-  swa_jit_status status = sj_folder_open(os, path, !store.read_only, &store.trust, &store.dir_fd);
+  swa_jit_status status = sj_folder_open(os, path, store.may_create, &store.trust, &store.dir_fd);
   if (status != SWA_JIT_OK) {
     return status;
   }
@@ -49,7 +50,7 @@ bool sj_store_make_folder_again(sj_store *store)
   sj_kept_message kept;
   int fd = -1;
   sj_message_keep(&kept);
-  if (sj_folder_open(store->os, store->absolute_path, true, &trust, &fd) != SWA_JIT_OK) {
+  if (sj_folder_open(store->os, store->absolute_path, store->may_create, &trust, &fd) != SWA_JIT_OK) {
     sj_message_restore(SWA_JIT_OK, &kept);
     errno = ENOENT;
     return false;

@@ -24,6 +24,7 @@ typedef struct sj_store {
   sj_stats *stats;
   int dir_fd; /* -1: no folder to write to */
   bool read_only;
+  bool may_create;     /* the folder, now and when it was removed */
   char *path;          /* as it was named */
   char *shown_path;    /* the same for messages, in which a long one is shortened */
   char *absolute_path; /* where the folder is made again */
@@ -35,9 +36,9 @@ typedef struct sj_store {
   _Atomic uint64_t told[SJ_STORE_TOLD_WORDS]; /* a bit for each name that was warned of */
 } sj_store;
 
-/* path: absolute or relative folder, created (parents too) unless flags have READ_ONLY. flags: of SWA_JIT_FLAG_...,
- * those that are about the store. STORE_ERROR: it is a file, a symbolic link, not creatable, or not trusted
- * (store_trust.h). */
+/* path: absolute or relative folder, created (parents too) unless flags have READ_ONLY or NO_CREATE. flags: of
+ * SWA_JIT_FLAG_..., those that are about the store. STORE_ERROR: it is a file, a symbolic link, not creatable, or not
+ * trusted (store_trust.h). */
 swa_jit_status sj_store_open(const char *path, uint32_t flags, const sj_os *os, const sj_log *log, sj_stats *stats,
                              sj_store *store_out);
 void sj_store_close(sj_store *store);

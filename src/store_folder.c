@@ -125,6 +125,16 @@ swa_jit_status sj_folder_open(const sj_os *os, const char *path, bool may_create
       sj_text_show_path(path, shown), reason);
 }
 
+bool sj_folder_is_missing(const sj_os *os, const char *path)
+{
+  int fd = open_steps(os, path, false, NULL);
+  const bool is_missing = fd < 0 && errno == ENOENT;
+  if (fd >= 0) {
+    os->close(fd);
+  }
+  return is_missing;
+}
+
 int sj_folder_open_in(const sj_os *os, int dir_fd, const char *name, const sj_trust *trust)
 {
   int fd = open_step(os, dir_fd, name, true, true, trust);

@@ -12,6 +12,9 @@
  * remedy. */
 swa_jit_status sj_folder_open(const sj_os *os, const char *path, bool may_create, sj_trust *trust_inout, int *fd_out);
 
+/* Whether the path leads nowhere, as the last part or one before it is not there. */
+bool sj_folder_is_missing(const sj_os *os, const char *path);
+
 /* The same for a name in an open folder, of the same trust; -1 with errno (EPERM: not trusted). */
 int sj_folder_open_in(const sj_os *os, int dir_fd, const char *name, const sj_trust *trust);
 

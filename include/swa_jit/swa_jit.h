@@ -108,10 +108,12 @@ enum {
   SWA_JIT_FLAG_KEEP_PTX = 128u,     /* keep the PTX of what is compiled beside its cubin; on a device that is newer than
                                        every swa_jit_arch, NATIVE is sm_80 or sm_89 and the driver compiles the PTX. PTX
                                        of the other architectures runs nowhere else. SWA_JIT_KEEP_PTX=1 */
-  SWA_JIT_FLAG_USE_PTX = 256u       /* the image that is compiled, stored, loaded and given by swa_jit_cubin_get is PTX
+  SWA_JIT_FLAG_USE_PTX = 256u,      /* the image that is compiled, stored, loaded and given by swa_jit_cubin_get is PTX
                                        and no cubin: the driver compiles it when it is loaded. It runs where the cubin
                                        would, and that of sm_80 and sm_89 on newer devices too. For a driver that takes
                                        nothing else, as the emulator's. SWA_JIT_USE_PTX=1 */
+  SWA_JIT_FLAG_NO_CREATE = 512u     /* a folder of the store that is not there is not made, and no trouble: there is no
+                                       store then, as swa_jit_store_get_info says */
 };
 
 typedef struct swa_jit_options {
@@ -348,6 +350,36 @@ SWA_JIT_API swa_jit_status swa_jit_log_text(swa_jit_lib *lib, const swa_jit_conf
  * old. Ownership: the library's. Thread-safety: any thread. */
 SWA_JIT_API swa_jit_status swa_jit_store_has(swa_jit_lib *lib, const swa_jit_config *config, const char **file_name_out,
                                              uint32_t *held_out);
+
+/* Whether it holds the PTX that SWA_JIT_FLAG_KEEP_PTX keeps beside the cubin; with SWA_JIT_FLAG_USE_PTX the same as
+ * above. Returns: as swa_jit_source. Thread-safety: any thread. */
+SWA_JIT_API swa_jit_status swa_jit_store_has_ptx(swa_jit_lib *lib, const swa_jit_config *config, uint32_t *held_out);
+
+typedef enum swa_jit_store_state {
+  SWA_JIT_STORE_OPEN = 0,    /* there is a folder, and it is used */
+  SWA_JIT_STORE_NONE = 1,    /* none is wanted, or none was named and HOME names none */
+  SWA_JIT_STORE_MISSING = 2, /* the folder was not there and may not be made */
+  SWA_JIT_STORE_REFUSED = 3  /* it could not be opened, or is not trusted */
+} swa_jit_store_state;
+
+typedef struct swa_jit_store_info {
+  uint32_t size;       /* sizeof(swa_jit_store_info) */
+  uint32_t state;      /* swa_jit_store_state of the folder that is written (read, where the store is read-only) */
+  uint32_t flags;      /* SWA_JIT_FLAG_... in effect: the options' and the environment's */
+  uint32_t num_layers; /* read-only folders behind it that are used */
+  uint64_t cache_limit_bytes; /* in effect; UINT64_MAX: none */
+  const char *folder;         /* its absolute path; "" with SWA_JIT_STORE_NONE */
+  const char *reason;         /* why it is not used; "" with SWA_JIT_STORE_OPEN */
+} swa_jit_store_info;
+
+#define SWA_JIT_STORE_INFO_INIT                                                                                        \
+  {                                                                                                                    \
+    sizeof(swa_jit_store_info), 0, 0, 0, 0, NULL, NULL                                                                 \
+  }
+
+/* Which folder the store is in, as options and environment named it, and what became of it when the library was opened.
+ * Returns: OK; INVALID; NEWER. Ownership: strings are the library's. Thread-safety: any thread. */
+SWA_JIT_API swa_jit_status swa_jit_store_get_info(swa_jit_lib *lib, swa_jit_store_info *info_out);
 
 /* Whether the store takes entries now, asked before a long run of compiles: writes and removes a temporary file.
  * Returns: OK; INVALID; STORE_ERROR (no store, a read-only one, or one that cannot be written; the message names the

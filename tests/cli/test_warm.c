@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* swa-jit-warm's plan, work and exit status over a stand-in for the library: real ones refuse and fail too rarely.
- * The stand-in decides by kv_tile and head_group. */
-#include <stdatomic.h>
+/* swa-jit-warm's plan, work and exit status over a stand-in for the library. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,165 +14,8 @@
 #include "status.h"
 #include "temp_dir.h"
 #include "test_main.h"
+#include "warm_stand_in.h"
 #include "work.h"
-
-enum {
-  TILE_COMPILED = 16,
-  TILE_HIT = 32,
-  TILE_FAILS = 64,
-  TILE_UNKEPT = 128, /* compiled; the store reports failure */
-  GROUP_REFUSED = 128,
-  GROUP_UNHELD = 8 /* compiled; the store reports nothing, and has nothing */
-};
-static atomic_int *num_gets; /* shared with the worker processes */
-static bool has_device;
-static bool is_store_unwritable;
-
-/* ---- the stand-in ----------------------------------------------------------------------------------------- */
-
-const char *swa_jit_version_text(void)
-{
-  return "1.2.3";
-}
-
-const char *swa_jit_status_name(swa_jit_status status)
-{
-  return sj_status_name(status);
-}
-
-const char *swa_jit_message(void)
-{
-  return sj_message();
-}
-
-void swa_jit_config_init_sized(swa_jit_config *config, size_t size)
-{
-  assert_int_equal(size, sizeof *config);
-  sj_config_init(config);
-}
-
-swa_jit_status swa_jit_config_to_text(const swa_jit_config *config, char *text, size_t text_size)
-{
-  return sj_config_to_text(config, text, text_size);
-}
-
-swa_jit_status swa_jit_config_from_text(const char *text, swa_jit_config *config_out)
-{
-  return sj_config_from_text(text, config_out);
-}
-
-swa_jit_status swa_jit_arch_from_name(const char *name, uint32_t *arch_out)
-{
-  return sj_arch_read_name(name, strlen(name), arch_out);
-}
-
-swa_jit_status swa_jit_pick(uint32_t num_tokens, uint32_t num_heads, uint32_t num_sms, swa_jit_config *config_inout)
-{
-  return sj_pick_make(num_tokens, num_heads, num_sms, config_inout);
-}
-
-swa_jit_status swa_jit_pick_splits(const swa_jit_config *config, uint32_t num_tokens, uint32_t num_heads,
-                                   uint32_t num_kv_heads, uint32_t num_sms, uint32_t *num_splits_out)
-{
-  swa_jit_decode_args counts = SWA_JIT_DECODE_ARGS_INIT;
-  counts.num_tokens = num_tokens;
-  counts.num_heads = num_heads;
-  counts.num_kv_heads = num_kv_heads;
-  return sj_pick_splits_make(config, &counts, num_sms, num_splits_out);
-}
-
-swa_jit_status swa_jit_config_check(const swa_jit_config *config, uint32_t *shared_memory_bytes_out)
-{
-  (void)shared_memory_bytes_out;
-  return config->head_group == GROUP_REFUSED ? sj_fail(SWA_JIT_UNSUPPORTED, "needs 9 bytes, 8 are there") : SWA_JIT_OK;
-}
-
-swa_jit_status swa_jit_arch_native(swa_jit_lib *lib, uint32_t *arch_out)
-{
-  (void)lib;
-  if (!has_device) {
-    return sj_fail(SWA_JIT_NO_DRIVER, "no driver here");
-  }
-  *arch_out = SWA_JIT_ARCH_SM_90A;
-  return SWA_JIT_OK;
-}
-
-swa_jit_status swa_jit_cubin_get(swa_jit_lib *lib, const swa_jit_config *config, const void **cubin_out,
-                                 size_t *cubin_bytes_out, swa_jit_kernel_info *info_out)
-{
-  (void)lib;
-  atomic_fetch_add(num_gets, 1);
-  if (config->kv_tile == TILE_FAILS) {
-    return sj_fail(SWA_JIT_COMPILE_FAILED, "error in line 7");
-  }
-  *cubin_out = "";
-  *cubin_bytes_out = 1000;
-  info_out->file_name = "name-1234.cubin";
-  info_out->origin = config->kv_tile == TILE_HIT ? SWA_JIT_ORIGIN_STORE : SWA_JIT_ORIGIN_COMPILED;
-  info_out->store_status = config->kv_tile == TILE_UNKEPT ? SWA_JIT_STORE_ERROR : SWA_JIT_OK;
-  info_out->num_threads = 256;
-  return SWA_JIT_OK;
-}
-
-swa_jit_status swa_jit_store_has(swa_jit_lib *lib, const swa_jit_config *config, const char **file_name_out,
-                                 uint32_t *held_out)
-{
-  (void)lib;
-  *file_name_out = "name-1234.cubin";
-  *held_out = config->kv_tile == TILE_HIT || config->head_group != GROUP_UNHELD;
-  return SWA_JIT_OK;
-}
-
-swa_jit_status swa_jit_store_check(swa_jit_lib *lib)
-{
-  (void)lib;
-  return is_store_unwritable ? sj_fail(SWA_JIT_STORE_ERROR, "no pen") : SWA_JIT_OK;
-}
-
-swa_jit_status swa_jit_source(swa_jit_lib *lib, const swa_jit_config *config, const char **source_out)
-{
-  (void)lib;
-  (void)config;
-  *source_out = "source\n";
-  return SWA_JIT_OK;
-}
-
-swa_jit_status swa_jit_ptx(swa_jit_lib *lib, const swa_jit_config *config, const char **ptx_out)
-{
-  (void)lib;
-  (void)ptx_out;
-  return config->head_group == 16 ? sj_fail(SWA_JIT_NO_COMPILER, "no NVRTC") : SWA_JIT_OK;
-}
-
-const char *swa_jit_arch_name(uint32_t arch)
-{
-  return sj_arch_find(arch) != NULL ? sj_arch_find(arch)->name : NULL;
-}
-
-swa_jit_status swa_jit_key_text(swa_jit_lib *lib, const swa_jit_config *config, const char **key_text_out)
-{
-  (void)lib;
-  (void)config;
-  *key_text_out = "a:1=x\n";
-  return SWA_JIT_OK;
-}
-
-swa_jit_status swa_jit_store_each(swa_jit_lib *lib, uint32_t flags, swa_jit_entry_fn call, void *entry_data)
-{
-  (void)lib;
-  (void)flags;
-  (void)call;
-  (void)entry_data;
-  return SWA_JIT_OK; /* an empty store */
-}
-
-swa_jit_status swa_jit_store_remove(swa_jit_lib *lib, const char *name, uint32_t *removed_out)
-{
-  (void)lib;
-  (void)name;
-  *removed_out = 1;
-  return SWA_JIT_OK;
-}
 
 /* ---- helpers ---------------------------------------------------------------------------------------------- */
 
@@ -251,11 +92,11 @@ static void native_is_the_device_and_fails_without_one(void **state)
   warm_plan plan;
   (void)state;
   options.lists[WARM_ARCH] = "native,sm_90a";
-  has_device = false;
+  warm_stand_in.has_device = false;
   assert_true(warm_plan_make(&options, &plan));
   assert_false(warm_plan_settle(&plan, NULL));
   warm_plan_finish(&plan);
-  has_device = true;
+  warm_stand_in.has_device = true;
   assert_true(warm_plan_make(&options, &plan));
   assert_true(warm_plan_settle(&plan, NULL));
   assert_int_equal(plan.num_jobs, 1); /* the device's is the one named */
@@ -399,13 +240,13 @@ static void combination_refused_is_listed_and_good(void **state)
   warm_options options = lists("16,128", "16");
   warm_plan plan;
   (void)state;
-  *num_gets = 0;
+  *warm_stand_in.num_gets = 0;
   assert_true(warm_plan_make(&options, &plan));
   compile(&plan, &options);
   assert_int_equal(plan.jobs[0].state, WARM_COMPILED);
   assert_int_equal(plan.jobs[1].state, WARM_REFUSED);
   assert_string_equal(plan.jobs[1].reason, "needs 9 bytes, 8 are there");
-  assert_int_equal(*num_gets, 1);
+  assert_int_equal(*warm_stand_in.num_gets, 1);
   assert_true(warm_plan_is_good(&plan));
   warm_plan_finish(&plan);
 }
@@ -473,12 +314,12 @@ static void store_that_cannot_be_written_gives_hits_and_compiles_nothing(void **
   warm_options options = lists("8,128", "16,32,64");
   warm_plan plan;
   (void)state;
-  *num_gets = 0;
-  is_store_unwritable = true;
+  *warm_stand_in.num_gets = 0;
+  warm_stand_in.is_store_unwritable = true;
   assert_true(warm_plan_make(&options, &plan));
   compile(&plan, &options);
-  is_store_unwritable = false;
-  assert_int_equal(*num_gets, 1);
+  warm_stand_in.is_store_unwritable = false;
+  assert_int_equal(*warm_stand_in.num_gets, 1);
   assert_int_equal(plan.jobs[0].state, WARM_FAILED);
   assert_string_equal(plan.jobs[0].reason, "not compiled, as it could not be kept: no pen (SWA_JIT_STORE_ERROR)");
   assert_int_equal(plan.jobs[1].state, WARM_HIT);
@@ -494,12 +335,38 @@ static void store_that_cannot_be_written_and_holds_all_is_good(void **state)
   warm_options options = lists("16", "32");
   warm_plan plan;
   (void)state;
-  is_store_unwritable = true;
+  warm_stand_in.is_store_unwritable = true;
   assert_true(warm_plan_make(&options, &plan));
   compile(&plan, &options);
-  is_store_unwritable = false;
+  warm_stand_in.is_store_unwritable = false;
   assert_int_equal(plan.jobs[0].state, WARM_HIT);
   assert_true(warm_plan_is_good(&plan));
+  warm_plan_finish(&plan);
+}
+
+/* What the store holds without the PTX that it shall have is no hit, and its making may fail. */
+static void ptx_that_a_hit_lacks_is_made(void **state)
+{
+  warm_options options = lists("16,32,64", "32");
+  warm_plan plan;
+  (void)state;
+  warm_stand_in.is_ptx_kept = true;
+  assert_true(warm_plan_make(&options, &plan));
+  assert_true(warm_plan_settle(&plan, NULL));
+  warm_work_look(&plan, NULL);
+  assert_int_equal(plan.jobs[0].state, WARM_MISSING);
+  assert_true(plan.jobs[0].lacks_ptx);
+  assert_int_equal(plan.jobs[1].state, WARM_HIT);
+  assert_false(plan.jobs[1].lacks_ptx);
+  warm_plan_finish(&plan);
+  assert_true(warm_plan_make(&options, &plan));
+  compile(&plan, &options);
+  warm_stand_in.is_ptx_kept = false;
+  assert_int_equal(plan.jobs[0].state, WARM_FAILED); /* there is no compiler for it */
+  assert_non_null(strstr(plan.jobs[0].reason, "no NVRTC"));
+  assert_int_equal(plan.jobs[1].state, WARM_HIT);
+  assert_int_equal(plan.jobs[2].state, WARM_FAILED); /* the store did not take it */
+  assert_non_null(strstr(plan.jobs[2].reason, "its PTX is not kept"));
   warm_plan_finish(&plan);
 }
 
@@ -509,10 +376,10 @@ static void more_jobs_than_configurations_do_each_once(void **state)
   warm_plan plan;
   (void)state;
   options.jobs = 64;
-  *num_gets = 0;
+  *warm_stand_in.num_gets = 0;
   assert_true(warm_plan_make(&options, &plan));
   compile(&plan, &options);
-  assert_int_equal(*num_gets, 6);
+  assert_int_equal(*warm_stand_in.num_gets, 6);
   assert_int_equal(warm_plan_count(&plan, WARM_HIT), 3);
   assert_int_equal(warm_plan_count(&plan, WARM_COMPILED), 3);
   warm_plan_finish(&plan);
@@ -561,8 +428,9 @@ static void dump_that_cannot_be_made_fails_its_job(void **state)
 
 int main(void)
 {
-  num_gets = mmap(NULL, sizeof *num_gets, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (num_gets == MAP_FAILED) {
+  warm_stand_in.num_gets =
+      mmap(NULL, sizeof *warm_stand_in.num_gets, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (warm_stand_in.num_gets == MAP_FAILED) {
     return 1;
   }
   const struct CMUnitTest tests[] = {
@@ -582,6 +450,7 @@ int main(void)
       cmocka_unit_test(compile_that_is_not_kept_fails),
       cmocka_unit_test(store_that_cannot_be_written_gives_hits_and_compiles_nothing),
       cmocka_unit_test(store_that_cannot_be_written_and_holds_all_is_good),
+      cmocka_unit_test(ptx_that_a_hit_lacks_is_made),
       cmocka_unit_test(more_jobs_than_configurations_do_each_once),
       IN_TEMP_DIR(dump_is_named_after_the_entry),
       IN_TEMP_DIR(dump_that_cannot_be_made_fails_its_job),

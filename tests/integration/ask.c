@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask [--kernel] [--log] [--flags N] [--lock-wait-ms N] [--cache-dir DIR] [--chdir DIR] [--config TEXT]...: asks a library
- * object for one cubin (or loaded kernel) a configuration through the public interface and prints what became of it,
- * one name=value a line; with --log the compiler's log too. The library's log goes to standard error. --chdir goes to that folder once the library is open. The exit
- * status is 0 whatever the library's status, and 2 for a wrong command line. */
+/* ask [--kernel] [--log] [--flags N] [--lock-wait-ms N] [--cache-dir DIR] [--chdir DIR] [--config TEXT]...: asks a
+ * library object for one cubin (or loaded kernel) a configuration through the public interface and prints what became
+ * of it, one name=value a line; with --log the compiler's log too. The library's log goes to standard error. --chdir
+ * goes to that folder once the library is open. The exit status is 0 whatever the library's status, and 2 for a wrong
+ * command line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

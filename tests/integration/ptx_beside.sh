@@ -16,7 +16,7 @@ store=$work/store
 step() {
   name=$1
   shift
-  SWA_JIT_CACHE_DIR="$store" "$RUN" --num-tokens 1 --num-heads 16 --num-slots 256 "$@" \
+  SWA_JIT_CACHE_DIR="$store" "$RUN" --num-tokens 1 --num-heads 16 --head-group 16 --kv-tile 16 --repeat 1 "$@" \
     >"$work/$name" 2>"$work/$name.log"
 }
 
@@ -31,7 +31,7 @@ cubins=$(names .cubin)
 if SWA_JIT_NO_COMPILE=1 step refused --arch sm_90a; then
   fail "the emulator took a cubin: this test shows nothing"
 fi
-expect_part "$work/refused.log" 'the image is a cubin'
+expect_part "$work/refused.log" 'refused the image'
 [ "$(names .cubin)" = "$cubins" ] || fail "a refused cubin is gone or changed"
 
 # With PTX beside them, without a compiler.
@@ -40,14 +40,14 @@ expect_part "$work/refused.log" 'the image is a cubin'
 [ "$(names .cubin)" = "$cubins" ] || fail "the cubins were made again for their PTX"
 export SWA_JIT_NO_COMPILE=1
 step beside --arch sm_90a || fail "$(cat "$work/beside.log")"
-expect_part "$work/beside" 'PASSED'
+expect_part "$work/beside" 'pass'
 [ "$(names .cubin)" = "$cubins" ] || fail "a cubin that the driver refuses is gone or changed"
 [ -z "$(names '.bad-*')" ] || fail "something was set aside"
 
 # A device newer than every cubin runs the PTX of sm_80; where there is none, the message says what to do.
 export SWA_JIT_EMULATOR_DEVICE=sm_190
 SWA_JIT_KEEP_PTX=1 step newer --arch native || fail "$(cat "$work/newer.log")"
-expect_part "$work/newer" 'PASSED' 'sm_80'
+expect_part "$work/newer" 'pass' 'sm_80'
 rm "$store"/*-sm_80-*.ptx
 if SWA_JIT_KEEP_PTX=1 step newer_without --arch native; then
   fail "a device without PTX or a cubin made a step"

@@ -255,6 +255,7 @@ static void calls_without_lib_are_invalid(void **state)
   size_t cubin_bytes = 0;
   uint32_t number = 0;
   swa_jit_stats stats = SWA_JIT_STATS_INIT;
+  swa_jit_store_info store_info = SWA_JIT_STORE_INFO_INIT;
   assert_int_equal(swa_jit_arch_native(NULL, &number), SWA_JIT_INVALID);
   assert_int_equal(swa_jit_kernel_get(NULL, &config, &kernel), SWA_JIT_INVALID);
   assert_int_equal(swa_jit_cubin_get(NULL, &config, &cubin, &cubin_bytes, NULL), SWA_JIT_INVALID);
@@ -265,6 +266,8 @@ static void calls_without_lib_are_invalid(void **state)
   assert_int_equal(swa_jit_store_has(NULL, &config, &text, &number), SWA_JIT_INVALID);
   assert_int_equal(swa_jit_store_check(NULL), SWA_JIT_INVALID);
   assert_int_equal(swa_jit_stats_get(NULL, &stats), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_store_has_ptx(NULL, &config, &number), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_store_get_info(NULL, &store_info), SWA_JIT_INVALID);
   assert_non_null(strstr(swa_jit_message(), "lib is NULL"));
 }
 
@@ -287,7 +290,9 @@ static void calls_without_outputs_are_invalid_and_logged_once(void **state)
   assert_int_equal(swa_jit_store_has(lib, &config, NULL, &number), SWA_JIT_INVALID);
   assert_int_equal(swa_jit_store_has(lib, &config, &text, NULL), SWA_JIT_INVALID);
   assert_int_equal(swa_jit_stats_get(lib, NULL), SWA_JIT_INVALID);
-  assert_int_equal(capture_log_count(&captured, SWA_JIT_LOG_ERROR), 11);
+  assert_int_equal(swa_jit_store_has_ptx(lib, &config, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_store_get_info(lib, NULL), SWA_JIT_INVALID);
+  assert_int_equal(capture_log_count(&captured, SWA_JIT_LOG_ERROR), 13);
   assert_true(capture_log_has(&captured, "swa_jit_source: SWA_JIT_INVALID: source_out is NULL"));
   close_lib(&lib);
 }
@@ -370,6 +375,59 @@ static void log_text_of_a_stored_kernel_is_empty(void **state)
     assert_int_equal(text[0] == '\0', i == 1);
     close_lib(&lib);
   }
+}
+
+static void store_info_has_the_folder_and_the_flags_in_effect(void **state)
+{
+  struct {
+    swa_jit_store_info info;
+    uint64_t tail;
+  } newer = {.info = SWA_JIT_STORE_INFO_INIT};
+  swa_jit_lib *lib = open_lib(*state);
+  char *folder = temp_dir_join(*state, "store");
+  assert_int_equal(swa_jit_store_get_info(lib, &newer.info), SWA_JIT_OK);
+  assert_int_equal(newer.info.state, SWA_JIT_STORE_OPEN);
+  assert_int_equal(newer.info.flags, 0);
+  assert_int_equal(newer.info.num_layers, 0);
+  assert_string_equal(newer.info.folder, folder);
+  assert_string_equal(newer.info.reason, "");
+  newer.info.size = 8;
+  assert_int_equal(swa_jit_store_get_info(lib, &newer.info), SWA_JIT_INVALID);
+  newer.info.size = sizeof newer;
+  newer.tail = 1;
+  assert_int_equal(swa_jit_store_get_info(lib, &newer.info), SWA_JIT_NEWER);
+  newer.tail = 0;
+  assert_int_equal(swa_jit_store_get_info(lib, &newer.info), SWA_JIT_OK);
+  assert_int_equal(newer.info.size, sizeof newer);
+  free(folder);
+  close_lib(&lib);
+}
+
+/* A kernel that is a hit gets its PTX where that is asked for. */
+static void ptx_held_is_told_apart_from_the_kernel(void **state)
+{
+  swa_jit_config config = hopper_config();
+  const void *cubin = NULL;
+  const char *text = NULL;
+  size_t cubin_bytes = 0;
+  uint32_t is_held = 2;
+  swa_jit_lib *lib = open_lib(*state);
+  assert_int_equal(swa_jit_cubin_get(lib, &config, &cubin, &cubin_bytes, NULL), SWA_JIT_OK);
+  assert_int_equal(swa_jit_store_has_ptx(lib, &config, &is_held), SWA_JIT_OK);
+  assert_int_equal(is_held, 0);
+  close_lib(&lib);
+  assert_int_equal(setenv("SWA_JIT_KEEP_PTX", "1", 1), 0);
+  lib = open_lib(*state);
+  assert_int_equal(unsetenv("SWA_JIT_KEEP_PTX"), 0);
+  assert_int_equal(swa_jit_cubin_get(lib, &config, &cubin, &cubin_bytes, NULL), SWA_JIT_OK);
+  assert_int_equal(swa_jit_store_has_ptx(lib, &config, &is_held), SWA_JIT_OK);
+  assert_int_equal(is_held, 0); /* a hit stays one: it needs no compiler */
+  assert_int_equal(swa_jit_ptx(lib, &config, &text), SWA_JIT_OK);
+  assert_int_equal(swa_jit_store_has_ptx(lib, &config, &is_held), SWA_JIT_OK);
+  assert_int_equal(is_held, 1);
+  assert_int_equal(swa_jit_store_has(lib, &config, &text, &is_held), SWA_JIT_OK);
+  assert_int_equal(is_held, 1);
+  close_lib(&lib);
 }
 
 static void info_of_another_size_follows_the_rule(void **state)
@@ -485,6 +543,8 @@ int main(void)
       TEST(calls_without_config_are_invalid),
       TEST(life_of_a_kernel_goes_well),
       TEST(log_text_of_a_stored_kernel_is_empty),
+      TEST(store_info_has_the_folder_and_the_flags_in_effect),
+      TEST(ptx_held_is_told_apart_from_the_kernel),
       TEST(info_of_another_size_follows_the_rule),
       TEST(stats_of_another_size_follow_the_rule),
       TEST(decode_checks_and_launches),

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "build_fixture.h"
+#include "store_parts.h"
 #include "test_main.h"
 
 static void open_with_folder_makes_the_store(void **state)
@@ -95,6 +96,77 @@ static void open_with_a_home_that_does_not_exist_makes_nothing(void **state)
     build_fixture_close(&fixture);
   }
   free(home);
+}
+
+static void expect_info(const swa_jit_lib *lib, uint32_t state, const char *folder, const char *reason)
+{
+  const swa_jit_store_info *info = sj_lib_store_info(lib);
+  assert_int_equal(info->size, sizeof *info);
+  assert_int_equal(info->state, state);
+  assert_string_equal(info->folder, folder);
+  assert_non_null(strstr(info->reason, reason));
+  assert_int_equal(info->reason[0] == '\0', reason[0] == '\0');
+}
+
+static void open_without_creating_makes_no_folder_and_is_no_trouble(void **state)
+{
+  static const uint32_t flags[] = {SWA_JIT_FLAG_NO_CREATE, SWA_JIT_FLAG_NO_CREATE | SWA_JIT_FLAG_READ_ONLY};
+  for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+    build_fixture fixture;
+    build_fixture_open(&fixture, *state, flags[i], NULL);
+    assert_int_equal(access(fixture.cache_dir, F_OK), -1);
+    assert_int_equal(fixture.lib->store.dir_fd, -1);
+    assert_int_equal(capture_log_count(&fixture.log, SWA_JIT_LOG_WARN), 0);
+    expect_info(fixture.lib, SWA_JIT_STORE_MISSING, fixture.cache_dir, "does not exist");
+    assert_int_equal(sj_lib_check_store(fixture.lib), SWA_JIT_STORE_ERROR);
+    assert_int_equal(access(fixture.cache_dir, F_OK), -1);
+    build_fixture_close(&fixture);
+  }
+}
+
+/* Nor is one that was there made again. */
+static void folder_removed_is_not_made_again_without_creating(void **state)
+{
+  build_fixture fixture;
+  build_fixture_open(&fixture, *state, 0, NULL);
+  build_fixture_close(&fixture);
+  build_fixture_open(&fixture, *state, SWA_JIT_FLAG_NO_CREATE, NULL);
+  expect_info(fixture.lib, SWA_JIT_STORE_OPEN, fixture.cache_dir, "");
+  assert_int_equal(rmdir(fixture.cache_dir), 0);
+  assert_false(sj_store_make_folder_again(&fixture.lib->store));
+  assert_int_equal(access(fixture.cache_dir, F_OK), -1);
+  build_fixture_close(&fixture);
+}
+
+static void info_tells_what_became_of_the_folder(void **state)
+{
+  char *path = temp_dir_join(*state, "file");
+  build_fixture fixture;
+  assert_true(temp_dir_write(path, "x", 1));
+  build_fixture_open(&fixture, *state, SWA_JIT_FLAG_KEEP_PTX, NULL);
+  expect_info(fixture.lib, SWA_JIT_STORE_OPEN, fixture.cache_dir, "");
+  assert_int_equal(sj_lib_store_info(fixture.lib)->flags, SWA_JIT_FLAG_KEEP_PTX);
+  assert_true(sj_lib_store_info(fixture.lib)->cache_limit_bytes == UINT64_C(4) << 30);
+  build_fixture_close(&fixture);
+  build_fixture_open(&fixture, *state, SWA_JIT_FLAG_NO_STORE, NULL);
+  expect_info(fixture.lib, SWA_JIT_STORE_NONE, "", "none is wanted");
+  build_fixture_close(&fixture);
+  assert_int_equal(setenv("SWA_JIT_CACHE_DIR", path, 1), 0);
+  assert_int_equal(setenv("SWA_JIT_READ_ONLY", "1", 1), 0);
+  build_fixture_open_in(&fixture, NULL, SWA_JIT_FLAG_NO_CREATE, NULL, NULL);
+  expect_info(fixture.lib, SWA_JIT_STORE_REFUSED, path, "Not a directory");
+  assert_int_equal(sj_lib_store_info(fixture.lib)->flags, SWA_JIT_FLAG_READ_ONLY | SWA_JIT_FLAG_NO_CREATE);
+  assert_int_equal(capture_log_count(&fixture.log, SWA_JIT_LOG_WARN), 1);
+  build_fixture_close(&fixture);
+  assert_int_equal(unlink(path), 0);
+  build_fixture_open_in(&fixture, NULL, 0, NULL,
+                        NULL); /* read-only by the environment: nothing is made, and it is told */
+  expect_info(fixture.lib, SWA_JIT_STORE_MISSING, path, "does not exist");
+  assert_int_equal(capture_log_count(&fixture.log, SWA_JIT_LOG_WARN), 1);
+  assert_int_equal(unsetenv("SWA_JIT_CACHE_DIR"), 0);
+  assert_int_equal(unsetenv("SWA_JIT_READ_ONLY"), 0);
+  build_fixture_close(&fixture);
+  free(path);
 }
 
 static void check_store_of_a_folder_is_ok_and_leaves_nothing(void **state)
@@ -214,6 +286,9 @@ int main(void)
       TEST(open_default_folder_that_is_a_file_is_a_warning),
       TEST(open_without_any_folder_is_memory_only),
       TEST(open_with_a_home_that_does_not_exist_makes_nothing),
+      TEST(open_without_creating_makes_no_folder_and_is_no_trouble),
+      TEST(folder_removed_is_not_made_again_without_creating),
+      TEST(info_tells_what_became_of_the_folder),
       TEST(check_store_of_a_folder_is_ok_and_leaves_nothing),
       TEST(check_store_without_any_says_why),
       TEST(open_each_system_call_failing_is_a_status_and_leaks_nothing),

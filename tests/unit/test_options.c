@@ -324,8 +324,8 @@ static void options_wrong_are_invalid_and_output_untouched(void **state)
   rows[7].record_path = "";
   rows[8].size = 8;
   static const char *const messages[] = {
-      "swa_jit_options.flags is 0x10000: this library knows the bits 0x1ff; clear the others",
-      "swa_jit_options.flags is 0x80000001: this library knows the bits 0x1ff; clear the others",
+      "swa_jit_options.flags is 0x10000: this library knows the bits 0x3ff; clear the others",
+      "swa_jit_options.flags is 0x80000001: this library knows the bits 0x3ff; clear the others",
       "swa_jit_options.log_level is 5: use 0 (the default) to 4",
       "swa_jit_options.cache_dir is \"\": give a path, or NULL for the default",
       "swa_jit_options.nvrtc_path is \"\": give a path, or NULL for the default",

@@ -36,6 +36,13 @@ static uint32_t add(void *entry_data, const swa_jit_entry *entry)
   return 0;
 }
 
+swa_jit_store_info warm_store_info(swa_jit_lib *lib)
+{
+  swa_jit_store_info info = SWA_JIT_STORE_INFO_INIT;
+  swa_jit_store_get_info(lib, &info); /* it cannot fail */
+  return info;
+}
+
 bool warm_entries_read(swa_jit_lib *lib, uint32_t flags, warm_entries *entries_out)
 {
   warm_entries entries = {0};

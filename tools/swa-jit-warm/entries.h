@@ -14,6 +14,9 @@ typedef struct warm_entries {
   size_t count, capacity;
 } warm_entries;
 
+/* The folder that is written, as the library chose it. */
+swa_jit_store_info warm_store_info(swa_jit_lib *lib);
+
 /* flags: SWA_JIT_EACH_... False with the reason printed. */
 bool warm_entries_read(swa_jit_lib *lib, uint32_t flags, warm_entries *entries_out);
 /* One more, copied. */

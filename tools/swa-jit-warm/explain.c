@@ -48,10 +48,11 @@ static warm_miss find_miss(const warm_entries *entries, const char *name, const 
 }
 
 /* Why a file of the right name does not serve. A listing finds less than a hit's check. */
-static const char *own_reason(const swa_jit_entry *own)
+static const char *own_reason(const warm_job *job, const swa_jit_entry *own)
 {
-  return own->reason[0] != '\0' ? own->reason
-                                : "it is damaged, made by another compiler, or came just now; see --verify";
+  return job->lacks_ptx           ? "its PTX is not kept"
+         : own->reason[0] != '\0' ? own->reason
+                                  : "it is damaged, made by another compiler, or came just now; see --verify";
 }
 
 /* ---- text ------------------------------------------------------------------------------------------------- */
@@ -73,7 +74,7 @@ static void print_miss(const warm_job *job, const warm_miss *miss)
   warm_print_short(job->text, text);
   printf("missing: %s\n", text);
   if (miss->own != NULL) {
-    printf("  its entry is there and cannot be used: %s\n", own_reason(miss->own));
+    printf("  its entry is there and does not serve: %s\n", own_reason(job, miss->own));
   } else if (miss->nearest == NULL) {
     printf("  the store holds no entry of this kernel\n");
   } else {
@@ -94,10 +95,10 @@ static void json_difference(void *data, const char *name, const char *stored, co
   sj_json_close(json, '}');
 }
 
-static void json_miss(sj_json *json, const warm_miss *miss)
+static void json_miss(sj_json *json, const warm_job *job, const warm_miss *miss)
 {
   if (miss->own != NULL) {
-    sj_json_text(json, "unusable", own_reason(miss->own));
+    sj_json_text(json, "unusable", own_reason(job, miss->own));
   }
   if (miss->nearest == NULL) {
     sj_json_text(json, "nearest", NULL);
@@ -134,7 +135,7 @@ static void print_job(sj_json *json, const warm_entries *entries, swa_jit_lib *l
   if (json != NULL) {
     warm_json_open_job(json, job);
     if (key_text != NULL) {
-      json_miss(json, &found);
+      json_miss(json, job, &found);
     }
     sj_json_close(json, '}');
   } else if (key_text != NULL) {
@@ -143,9 +144,10 @@ static void print_job(sj_json *json, const warm_entries *entries, swa_jit_lib *l
 }
 
 /* A folder that is not there holds nothing, which the answer says. */
-static bool read_entries(const warm_options *options, swa_jit_lib *lib, warm_entries *entries_out)
+static bool read_entries(swa_jit_lib *lib, warm_entries *entries_out)
 {
-  if (warm_options_lack_folder(options) && !warm_options_have_layers()) {
+  const swa_jit_store_info info = warm_store_info(lib);
+  if (info.state == SWA_JIT_STORE_MISSING && info.num_layers == 0) {
     *entries_out = (warm_entries){0};
     return true;
   }
@@ -156,7 +158,7 @@ int warm_explain(warm_plan *plan, const warm_options *options, swa_jit_lib *lib)
 {
   warm_entries entries;
   sj_json json = {.file = stdout};
-  if (!read_entries(options, lib, &entries)) {
+  if (!read_entries(lib, &entries)) {
     return WARM_EXIT_FAILED;
   }
   if (options->json) {

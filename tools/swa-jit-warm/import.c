@@ -149,7 +149,8 @@ static bool find_held(importing *work, uint32_t flags)
 /* Only a dry run asks: else the library looks itself. */
 static bool prepare(importing *work)
 {
-  return !work->options->dry_run || warm_options_lack_folder(work->options) || find_held(work, SWA_JIT_EACH_VERIFY);
+  return !work->options->dry_run || warm_store_info(work->lib).state == SWA_JIT_STORE_MISSING
+         || find_held(work, SWA_JIT_EACH_VERIFY);
 }
 
 /* Whether all entries of the archive are still there: the store's size limit may have removed some for others. */

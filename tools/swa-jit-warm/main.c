@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* swa-jit-warm: options -> plan -> work -> print; or options -> the store -> print. */
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "explain.h"
@@ -13,19 +12,12 @@
 #include "transfer.h"
 #include "work.h"
 
-typedef struct log_target {
-  sj_progress *progress;
-  bool is_folder_missing; /* and that is no news: what is asked is what to put there */
-} log_target;
-
 /* Warnings of the library. Its errors are not repeated: the calls that failed tell them. */
 static void print_log(void *log_data, uint32_t level, const char *line)
 {
-  const log_target *target = log_data;
-  const bool is_news = !target->is_folder_missing || strncmp(line, "no store,", strlen("no store,")) != 0;
-  if (level == SWA_JIT_LOG_WARN && is_news) {
+  if (level == SWA_JIT_LOG_WARN) {
     char *text = sj_memory_format("%s: warning: %s", warm_cli.name, line);
-    sj_progress_line(target->progress, text);
+    sj_progress_line(log_data, text);
     free(text);
   }
 }
@@ -57,35 +49,28 @@ static bool is_asking(const warm_options *options)
   return options->command == WARM_DRY_RUN || options->command == WARM_CHECK || options->command == WARM_EXPLAIN;
 }
 
-/* What only looks creates no folder. For who asks what would be done a missing one holds nothing; who asks what is in
- * it is told. */
-static void choose_folder(const warm_options *options, bool is_folder_missing, swa_jit_options *wanted)
+/* What puts nothing into the store makes no folder. For who asks what would be done a missing one holds nothing; who
+ * asks what is in it is told. */
+static void choose_folder(const warm_options *options, swa_jit_options *wanted)
 {
+  const bool is_filling = options->command == WARM_COMPILE || (options->command == WARM_IMPORT && !options->dry_run);
   wanted->cache_dir = options->cache_dir;
-  wanted->flags = is_writing(options) ? 0 : SWA_JIT_FLAG_READ_ONLY;
-  if (options->command == WARM_IMPORT && options->dry_run && is_folder_missing) {
-    wanted->flags = SWA_JIT_FLAG_NO_STORE;
-  }
-  if (is_asking(options) && is_folder_missing && options->cache_dir != NULL) {
-    setenv("SWA_JIT_CACHE_DIR", options->cache_dir, 1); /* a folder that a call names has to be there */
-    wanted->cache_dir = NULL;
-  }
+  wanted->flags |= is_writing(options) ? 0 : SWA_JIT_FLAG_READ_ONLY;
+  wanted->flags |= is_filling ? 0 : SWA_JIT_FLAG_NO_CREATE;
   if (options->cache_dir != NULL && !is_asking(options)) { /* a layer is whole by itself, and for every user */
     wanted->flags |= SWA_JIT_FLAG_ALL_READ;
     wanted->cache_path = "";
   }
 }
 
-/* log: as long as the library is open. */
-static bool open_library(const warm_options *options, log_target *log, swa_jit_lib **lib_out)
+static bool open_library(const warm_options *options, sj_progress *progress, swa_jit_lib **lib_out)
 {
   swa_jit_options wanted = SWA_JIT_OPTIONS_INIT;
-  const bool is_folder_missing = warm_options_lack_folder(options);
-  log->is_folder_missing = is_folder_missing && is_asking(options);
-  choose_folder(options, is_folder_missing, &wanted);
+  choose_folder(options, &wanted);
+  wanted.flags |= options->keep_ptx ? SWA_JIT_FLAG_KEEP_PTX : 0;
   wanted.log_level = SWA_JIT_LOG_WARN;
   wanted.log = print_log;
-  wanted.log_data = log;
+  wanted.log_data = progress;
   wanted.nvrtc_path = options->nvrtc;
   swa_jit_status status = swa_jit_open(&wanted, lib_out);
   if (status != SWA_JIT_OK) {
@@ -141,7 +126,6 @@ static int run_on_configurations(const warm_options *options)
 {
   warm_plan plan;
   sj_progress progress;
-  log_target log = {.progress = &progress};
   swa_jit_lib *lib = NULL;
   int status = WARM_EXIT_FAILED;
   if (!warm_plan_make(options, &plan)) {
@@ -149,7 +133,7 @@ static int run_on_configurations(const warm_options *options)
   }
   sj_progress_init(&progress, stderr, options->quiet, plan.num_jobs);
   bool is_ready = options->command != WARM_COMPILE || warm_work_prepare(options);
-  if (is_ready && open_library(options, &log, &lib)) {
+  if (is_ready && open_library(options, &progress, &lib)) {
     status = work(&plan, options, lib, &progress);
   }
   warm_plan_finish(&plan);
@@ -181,11 +165,10 @@ static int run_store_command(const warm_options *options, swa_jit_lib *lib)
 static int run_on_store(const warm_options *options)
 {
   sj_progress progress;
-  log_target log = {.progress = &progress};
   swa_jit_lib *lib = NULL;
   int status = WARM_EXIT_FAILED;
   sj_progress_init(&progress, stderr, options->quiet, 0);
-  if (open_library(options, &log, &lib)) {
+  if (open_library(options, &progress, &lib)) {
     status = run_store_command(options, lib);
   }
   swa_jit_close(&lib);

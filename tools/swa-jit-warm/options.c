@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "options.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,6 +103,10 @@ static const sj_cli_option option_table[] = {
      .help = "compiles at once (default: the online processors)"},
     TEXT(cache_dir, "cache-dir", "DIR",
          "the cubin store's folder (default: SWA_JIT_CACHE_DIR, else $XDG_CACHE_HOME/swa-jit, else ~/.cache/swa-jit)"),
+    SWITCH(
+        keep_ptx, "keep-ptx",
+        "keep each kernel's PTX beside its cubin, for devices and drivers that run no cubin of the store; entries that "
+        "lack it get it, and count as missing until then (default: SWA_JIT_KEEP_PTX)"),
     TEXT(nvrtc, "nvrtc", "FILE", "the libnvrtc to use (default: SWA_JIT_NVRTC, else a search)"),
     HEADING("Instead of compiling the configurations, one of"),
     SWITCH(
@@ -211,39 +214,6 @@ const char *warm_option_name(int field)
   return option_table[1 + field].name;
 }
 
-static bool is_missing(const char *path)
-{
-  return access(path, F_OK) != 0 && errno == ENOENT;
-}
-
-/* As the library chooses the folder. */
-bool warm_options_lack_folder(const warm_options *options)
-{
-  static const struct {
-    const char *variable, *rest;
-  } parents[] = {{"XDG_CACHE_HOME", "swa-jit"}, {"HOME", ".cache/swa-jit"}};
-  const char *named = options->cache_dir != NULL ? options->cache_dir : getenv("SWA_JIT_CACHE_DIR");
-  if (named != NULL && *named != '\0') {
-    return is_missing(named);
-  }
-  for (size_t i = 0; i < sizeof parents / sizeof parents[0]; i++) {
-    const char *parent = getenv(parents[i].variable);
-    if (parent != NULL && parent[0] == '/') {
-      char *path = sj_memory_format("%s/%s", parent, parents[i].rest);
-      const bool is_lacking = is_missing(path);
-      free(path);
-      return is_lacking;
-    }
-  }
-  return false;
-}
-
-bool warm_options_have_layers(void)
-{
-  const char *layers = getenv("SWA_JIT_CACHE_PATH");
-  return layers != NULL && *layers != '\0';
-}
-
 /* What tells a model's layers from each other. */
 static bool is_set_by_preset(int field)
 {
@@ -264,17 +234,12 @@ static const struct {
   const char *name;
   unsigned commands;
 } company[] = {
-    {"preset", ON_CONFIGURATIONS},
-    {"from", ON_CONFIGURATIONS},
-    {"jobs", ON_CONFIGURATIONS},
-    {"nvrtc", ON_CONFIGURATIONS},
-    {"dump-source", ON_CONFIGURATIONS},
-    {"dump-ptx", ON_CONFIGURATIONS},
-    {"dry-run", 1u << WARM_DRY_RUN | 1u << WARM_PRUNE | 1u << WARM_IMPORT},
-    {"set-aside", 1u << WARM_VERIFY},
-    {"max-age", 1u << WARM_PRUNE},
-    {"max-bytes", 1u << WARM_PRUNE},
-    {"outdated", 1u << WARM_PRUNE},
+    {"preset", ON_CONFIGURATIONS},    {"from", ON_CONFIGURATIONS},
+    {"jobs", ON_CONFIGURATIONS},      {"nvrtc", ON_CONFIGURATIONS},
+    {"keep-ptx", ON_CONFIGURATIONS},  {"dump-source", ON_CONFIGURATIONS},
+    {"dump-ptx", ON_CONFIGURATIONS},  {"dry-run", 1u << WARM_DRY_RUN | 1u << WARM_PRUNE | 1u << WARM_IMPORT},
+    {"set-aside", 1u << WARM_VERIFY}, {"max-age", 1u << WARM_PRUNE},
+    {"max-bytes", 1u << WARM_PRUNE},  {"outdated", 1u << WARM_PRUNE},
 };
 
 static unsigned commands_of(const sj_cli_option *option)

@@ -58,6 +58,7 @@ typedef struct warm_options {
   const char *nvrtc;
   const char *dump_source;
   const char *dump_ptx;
+  bool keep_ptx;
   bool dry_run; /* of --prune and --import also */
   bool check, explain, list, verify, prune;
   const char *show;
@@ -75,11 +76,6 @@ typedef struct warm_options {
 enum { WARM_EXIT_GOOD = 0, WARM_EXIT_FAILED = 1, WARM_EXIT_USAGE = 2, WARM_EXIT_ABSENT = 3, WARM_EXIT_SIGNAL = 128 };
 
 extern const sj_cli warm_cli;
-
-/* Whether the store's folder, named by --cache-dir or the environment, is not there. */
-bool warm_options_lack_folder(const warm_options *options);
-/* Whether the environment names read-only folders to search behind it. */
-bool warm_options_have_layers(void);
 
 /* Reads the command line and checks what goes together. */
 sj_cli_outcome warm_options_read(int argc, char **argv, warm_options *options_out);

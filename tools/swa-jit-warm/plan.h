@@ -24,6 +24,7 @@ typedef struct warm_job {
   char text[512];       /* the configuration's, whole */
   uint32_t picks_heads; /* of a preset: query heads of a KV head to pick head_group and kv_tile for; 0: they are set */
   bool is_demanded;     /* a line of --from: a refusal fails the command */
+  bool lacks_ptx;       /* the store holds the kernel, and not the PTX that it shall keep beside it */
   warm_state state;
   char *reason;             /* of a refusal or failure; malloc'd */
   char *file_name;          /* of the store's entry; malloc'd */

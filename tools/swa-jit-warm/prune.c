@@ -203,6 +203,11 @@ static void tell(const prune_plan *pruning, const prune_sums *sums)
 int warm_prune(const warm_options *options, swa_jit_lib *lib)
 {
   warm_entries entries;
+  const swa_jit_store_info info = warm_store_info(lib);
+  if (info.state != SWA_JIT_STORE_OPEN) { /* what lies in other folders is not removed */
+    fprintf(stderr, "%s: %s\n", warm_cli.name, info.reason);
+    return WARM_EXIT_FAILED;
+  }
   warm_stop_begin();
   if (!warm_entries_read(lib, options->outdated ? SWA_JIT_EACH_CURRENT : 0, &entries)) {
     return WARM_EXIT_FAILED;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "crew.h"
+#include "entries.h"
 #include "memory.h"
 #include "print.h"
 #include "stop.h"
@@ -93,7 +94,13 @@ static void dump(const warm_task *task, warm_job *job)
   }
 }
 
-/* Whether the store holds a job's kernel; where it does not say, the job has failed. */
+/* Whether PTX is kept beside cubins, by the option or the environment. */
+static bool keeps_ptx(swa_jit_lib *lib)
+{
+  return (warm_store_info(lib).flags & (SWA_JIT_FLAG_KEEP_PTX | SWA_JIT_FLAG_USE_PTX)) == SWA_JIT_FLAG_KEEP_PTX;
+}
+
+/* Whether the store holds a job's kernel, with its PTX where that is kept. Where it does not say the job has failed. */
 static bool is_held(swa_jit_lib *lib, warm_job *job)
 {
   uint32_t held = 0;
@@ -104,7 +111,15 @@ static bool is_held(swa_jit_lib *lib, warm_job *job)
     return false;
   }
   set_file_name(job, name);
-  return held != 0;
+  job->lacks_ptx = false;
+  if (held != 0 && keeps_ptx(lib)) {
+    status = swa_jit_store_has_ptx(lib, &job->config, &held);
+    job->lacks_ptx = held == 0;
+  }
+  if (status != SWA_JIT_OK) {
+    warm_job_fail(job, status);
+  }
+  return status == SWA_JIT_OK && held != 0;
 }
 
 void warm_work_check_store(warm_plan *plan, swa_jit_lib *lib)
@@ -135,9 +150,27 @@ static void check_kept(const warm_task *task, warm_job *job)
     fail(job, sj_memory_format("compiled, but the store could not keep it (%s): the warning says why",
                                swa_jit_status_name((swa_jit_status)job->info.store_status)));
   } else if (!held) {
-    fail(job, sj_memory_copy("compiled, but no store keeps it: unset SWA_JIT_READ_ONLY if it is set, or name a folder "
-                             "that can be written with --cache-dir"));
+    fail(job,
+         job->lacks_ptx
+             ? sj_memory_copy("compiled, but its PTX is not kept: the warning says why")
+             : sj_memory_copy("compiled, but no store keeps it: unset SWA_JIT_READ_ONLY if it is set, or name a folder "
+                              "that can be written with --cache-dir"));
   }
+}
+
+/* Of a kernel that the store holds: its PTX, where it is not kept yet. */
+static void add_ptx(const warm_task *task, warm_job *job)
+{
+  const char *ptx = NULL;
+  if (is_held(task->lib, job) || job->state == WARM_FAILED) {
+    return;
+  }
+  swa_jit_status status = swa_jit_ptx(task->lib, &job->config, &ptx);
+  if (status != SWA_JIT_OK) {
+    warm_job_fail(job, status);
+    return;
+  }
+  job->state = WARM_COMPILED;
 }
 
 static void get(const warm_task *task, warm_job *job)
@@ -151,6 +184,9 @@ static void get(const warm_task *task, warm_job *job)
   }
   set_file_name(job, job->info.file_name);
   job->state = job->info.origin == SWA_JIT_ORIGIN_COMPILED ? WARM_COMPILED : WARM_HIT;
+  if (job->state == WARM_HIT && keeps_ptx(task->lib)) {
+    add_ptx(task, job);
+  }
   if (job->state == WARM_COMPILED) {
     check_kept(task, job);
   }
