@@ -83,7 +83,7 @@ static bool draw_neighbour(emu_warp *warp, const emu_step *step)
     return false;
   }
   made->block = warp->block;
-  const uint32_t count = EMU_TENSOR_UNIT << emu_random_below(cluster, 4);
+  const uint32_t count = (uint32_t)EMU_TENSOR_UNIT << emu_random_below(cluster, 4);
   tensor->neighbour = units_mask(draw_place(cluster, 0, count), count);
   return true;
 }

@@ -98,6 +98,12 @@ bool emu_tensor_is_written(emu_warp *warp, const emu_step *step, unsigned lane, 
                            const emu_tensor_part *part);
 void emu_tensor_mark_written(emu_block *block, const emu_tensor_part *part);
 
+/* 16 bytes of a block's shared memory that an operation reads: there, written, in no race. which: the matrix. False
+ * after emu_fault. */
+bool emu_tensor_read_shared(const emu_tensor_op *op, emu_block *block, uint32_t address, const char *which);
+/* The peer, which must be there and must not have ended; NULL after emu_fault. */
+emu_block *emu_tensor_ready_peer(emu_warp *warp, const emu_step *step, unsigned lane);
+
 static inline bool emu_tensor_has_lane(const emu_tensor_part *part, uint32_t lane)
 {
   return (part->lanes[lane / 32] >> (lane % 32) & 1) != 0;
