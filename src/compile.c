@@ -15,8 +15,16 @@ enum { /* the vendor's numbers, nvrtc.h of CUDA 13.0 */
        NVRTC_ERROR_COMPILATION = 6
 };
 
-#define NO_CACHE_OPTION "--no-cache"
-#define NO_CACHE_NVRTC 12090u /* the first NVRTC that has a cache, and the option against it */
+/* Options that change no byte of the cubin, and the first NVRTC that knows each. They are no part of the key, and older
+ * versions refuse them. */
+static const struct {
+  const char *name;
+  uint32_t min_nvrtc;
+} silent_options[] = {
+    {"--minimal", 12040},  /* built-in declarations that the source does not use are not read */
+    {"--no-cache", 12090}, /* an answer from NVRTC's cache has an empty log, so no figures, and a false compile time */
+};
+enum { NUM_SILENT_OPTIONS = sizeof silent_options / sizeof silent_options[0] };
 
 enum {
   SOURCE_CONTEXT = 3, /* lines shown on each side of an error */
@@ -327,16 +335,15 @@ static swa_jit_status fetch(const sj_nvrtc_api *api, sj_nvrtc_program program, c
   return SWA_JIT_OK;
 }
 
-/* --no-cache is added here and not in sj_compile_options: it changes no byte of the cubin, so it is no part of the key,
- * and older compilers refuse it. An answer from NVRTC's own cache would have an empty log, so no figures, and a false
- * compile time. */
 static int compile_program(const compile_job *job, sj_nvrtc_program program)
 {
   char storage[64];
-  const char *options[SJ_MAX_COMPILE_OPTIONS + 1];
+  const char *options[SJ_MAX_COMPILE_OPTIONS + NUM_SILENT_OPTIONS];
   unsigned count = sj_compile_options(job->arch, storage, options);
-  if (job->api->version_code >= NO_CACHE_NVRTC) {
-    options[count++] = NO_CACHE_OPTION;
+  for (unsigned i = 0; i < NUM_SILENT_OPTIONS; i++) {
+    if (job->api->version_code >= silent_options[i].min_nvrtc) {
+      options[count++] = silent_options[i].name;
+    }
   }
   return job->api->compile_program(program, (int)count, options);
 }

@@ -97,20 +97,29 @@ static void run_ptx_wished_and_not_had_is_a_warning(void **state)
   }
 }
 
-static void run_no_cache_is_asked_of_versions_that_know_it(void **state)
+static void run_options_are_asked_of_versions_that_know_them(void **state)
 {
   (void)state;
-  sj_compiled compiled;
-  sj_nvrtc_api api = fake_nvrtc_start((fake_nvrtc_plan){.version_code = 12080});
-  assert_int_equal(sj_compile_run(&api, arch_100a(), "swa_decode", source, SJ_COMPILE_PTX_NONE, NULL, &compiled),
-                   SWA_JIT_OK);
-  assert_string_equal(fake_nvrtc_options(), "--gpu-architecture=sm_100a --std=c++17 --ptxas-options=-v");
-  sj_compiled_finish(&compiled);
-  api = fake_nvrtc_start((fake_nvrtc_plan){.version_code = 12090});
-  assert_int_equal(sj_compile_run(&api, arch_100a(), "swa_decode", source, SJ_COMPILE_PTX_NONE, NULL, &compiled),
-                   SWA_JIT_OK);
-  assert_string_equal(fake_nvrtc_options(), "--gpu-architecture=sm_100a --std=c++17 --ptxas-options=-v --no-cache");
-  sj_compiled_finish(&compiled);
+  static const struct {
+    unsigned version_code;
+    const char *options;
+  } rows[] = {
+      {12030, ""},
+      {12040, " --minimal"},
+      {12080, " --minimal"},
+      {12090, " --minimal --no-cache"},
+  };
+  const sj_arch *arch = sj_arch_find(SWA_JIT_ARCH_SM_90A);
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    char expected[128];
+    snprintf(expected, sizeof expected, "--gpu-architecture=sm_90a --std=c++17 --ptxas-options=-v%s", rows[i].options);
+    sj_nvrtc_api api = fake_nvrtc_start((fake_nvrtc_plan){.version_code = rows[i].version_code});
+    sj_compiled compiled;
+    assert_int_equal(sj_compile_run(&api, arch, "swa_decode", source, SJ_COMPILE_PTX_NONE, NULL, &compiled),
+                     SWA_JIT_OK);
+    assert_string_equal(fake_nvrtc_options(), expected);
+    sj_compiled_finish(&compiled);
+  }
 }
 
 static void run_old_nvrtc_is_unsupported_before_compiling(void **state)
@@ -392,7 +401,7 @@ int main(void)
       cmocka_unit_test(run_good_source_gives_cubin_log_and_figures),
       cmocka_unit_test(run_ptx_wanted_gives_ptx),
       cmocka_unit_test(run_ptx_wished_and_not_had_is_a_warning),
-      cmocka_unit_test(run_no_cache_is_asked_of_versions_that_know_it),
+      cmocka_unit_test(run_options_are_asked_of_versions_that_know_them),
       cmocka_unit_test(run_old_nvrtc_is_unsupported_before_compiling),
       cmocka_unit_test(run_unlisted_architecture_is_unsupported_before_compiling),
       cmocka_unit_test(run_wrong_source_carries_lines_and_logs_numbered_source),
