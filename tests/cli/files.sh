@@ -9,6 +9,6 @@ npy i.npy "<i4" 4,16
 npy l.npy "<i4" 4
 
 run_files() {
-  swa-jit-run --cache-dir store --head-group 16 --kv-tile 16 \
+  swa-jit-run --device gpu --cache-dir store --head-group 16 --kv-tile 16 \
     --q q.npy --kv kv.npy --inv-scale s.npy --indices i.npy --lens l.npy "$@"
 }

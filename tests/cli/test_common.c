@@ -5,15 +5,18 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
+#include "emulator.h"
 #include "json.h"
 #include "number.h"
 #include "progress.h"
 #include "reference.h"
 #include "splits.h"
 #include "table.h"
+#include "temp_dir.h"
 #include "test_main.h"
 
 /* ---- numbers and lists ------------------------------------------------------------------------------------ */
@@ -367,6 +370,65 @@ static void options_that_are_wrong_are_refused(void **state)
   }
 }
 
+/* ---- the emulator ----------------------------------------------------------------------------------------- */
+
+static void make_folders(const char *path)
+{
+  char *copy = strdup(path);
+  assert_non_null(copy);
+  for (char *at = strchr(copy + 1, '/'); at != NULL; at = strchr(at + 1, '/')) {
+    *at = '\0';
+    (void)mkdir(copy, 0700);
+    *at = '/';
+  }
+  free(copy);
+}
+
+static void emulator_of_a_build_tree_is_beside_its_tools(void **state)
+{
+  char *program = temp_dir_join(*state, "build/tools/swa-jit-run/swa-jit-run");
+  char *library = temp_dir_join(*state, "build/tests/emulator/lib/libcuda-emulator.so");
+  char path[4096], message[5000];
+  make_folders(program);
+  make_folders(library);
+  assert_false(sj_emulator_find(program, path, sizeof path, message, sizeof message));
+  assert_non_null(strstr(message, "build/tools/swa-jit-run/../../tests/emulator/lib/libcuda-emulator.so"));
+  assert_non_null(strstr(message, "--cuda"));
+  assert_true(temp_dir_write(library, "x", 1));
+  assert_true(sj_emulator_find(program, path, sizeof path, message, sizeof message));
+  assert_int_equal(access(path, R_OK), 0);
+  free(program);
+  free(library);
+}
+
+static void emulator_of_an_installed_tool_is_in_the_library_folder(void **state)
+{
+  char *program = temp_dir_join(*state, "bin/swa-jit-run");
+  char path[4096], message[5000];
+  assert_false(sj_emulator_find(program, path, sizeof path, message, sizeof message));
+  assert_null(strstr(path, "tests"));
+  assert_non_null(strstr(path, "/swa-jit/libcuda-emulator.so"));
+  assert_non_null(strstr(message, path));
+  /* Its place follows the program's, unless the build has put the two apart. */
+  if (strncmp(path, *state, strlen(*state)) == 0) {
+    make_folders(program);
+    make_folders(path);
+    assert_true(temp_dir_write(path, "x", 1));
+    assert_true(sj_emulator_find(program, path, sizeof path, message, sizeof message));
+  }
+  free(program);
+}
+
+static void emulator_beside_a_path_too_long_is_not_found(void **state)
+{
+  char program[5000], path[100], message[5000];
+  (void)state;
+  memset(program, 'a', sizeof program);
+  memcpy(program + sizeof program - 5, "/run", 5);
+  program[0] = '/';
+  assert_false(sj_emulator_find(program, path, sizeof path, message, sizeof message));
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -385,6 +447,10 @@ int main(void)
       cmocka_unit_test(options_in_both_spellings_are_read),
       cmocka_unit_test(options_absent_leave_their_defaults),
       cmocka_unit_test(options_that_are_wrong_are_refused),
+      cmocka_unit_test_setup_teardown(emulator_of_a_build_tree_is_beside_its_tools, temp_dir_setup, temp_dir_teardown),
+      cmocka_unit_test_setup_teardown(emulator_of_an_installed_tool_is_in_the_library_folder, temp_dir_setup,
+                                      temp_dir_teardown),
+      cmocka_unit_test(emulator_beside_a_path_too_long_is_not_found),
   };
   return SJ_TEST_RUN(tests);
 }

@@ -101,8 +101,11 @@ static const sj_cli_option option_table[] = {
     TEXT(write_inv_scale, "write-inv-scale", "FILE",
          "of e4m3_slot, write the scales, of --scale-type, as --inv-scale reads them"),
     HEADING("Kernel"),
+    TEXT(device, "device", "NAME",
+         "where it runs: gpu, or emulator[:ARCH] with ARCH of sm_80, sm_90a and sm_100a (default: a GPU, else the "
+         "emulator of --arch, which is sm_100a unless given)"),
     TEXT(arch, "arch", "ARCH",
-         "sm_80, sm_89, sm_90a, sm_100a, sm_103a, sm_120a or native (default: native, or sm_100a without a device)"),
+         "sm_80, sm_89, sm_90a, sm_100a, sm_103a, sm_120a or native (default: native, or sm_100a without a GPU)"),
     NUMBER(head_group, "head-group", 1, 65535, "query heads per CTA: 8, 16, 32, 64 or 128 (default: swa_jit_pick's)"),
     NUMBER(kv_tile, "kv-tile", 1, 65535, "KV rows per pipeline stage: 16, 32, 64 or 128 (default: swa_jit_pick's)"),
     TEXT(
@@ -116,13 +119,14 @@ static const sj_cli_option option_table[] = {
          "write out, bf16 as raw uint16, as a .npy file: [num_tokens, num_heads, head_dim or head_dim_v]"),
     TEXT(lse, "lse", "FILE", "write LSE, float32, as a .npy file: [num_tokens, num_heads]"),
     SWITCH(no_check, "no-check", "do not compare with the float64 reference, which takes seconds for many tokens"),
-    NUMBER(repeat, "repeat", 1, 100000, "launches that are timed (default 20)"),
+    NUMBER(repeat, "repeat", 1, 100000, "launches that are timed (default 20, on the emulator 1)"),
     SWITCH(json, "json", "print JSON"),
     HEADING("Files"),
     TEXT(cache_dir, "cache-dir", "DIR",
          "the cubin store's folder (default: SWA_JIT_CACHE_DIR, else $XDG_CACHE_HOME/swa-jit, else ~/.cache/swa-jit)"),
     TEXT(nvrtc, "nvrtc", "FILE", "the libnvrtc to use (default: SWA_JIT_NVRTC, else a search)"),
-    TEXT(cuda, "cuda", "FILE", "the libcuda to use (default: SWA_JIT_CUDA, else a search)"),
+    TEXT(cuda, "cuda", "FILE",
+         "the libcuda to use, with --device emulator that of the emulator (default: SWA_JIT_CUDA, else a search)"),
 };
 enum { NUM_OPTIONS = sizeof option_table / sizeof option_table[0] };
 
@@ -130,7 +134,7 @@ static const sj_cli_exit exits[] = {
     {0, "the step ran and its results passed, or the pool was written"},
     {1, "the check failed, or something went wrong: the message says what"},
     {2, "the command line is wrong"},
-    {3, "no device: the kernel was compiled and stored, nothing was launched or written"},
+    {3, "no GPU and no emulator in its place: the kernel was compiled and stored, nothing was launched or written"},
 };
 
 static const char *const description[] = {
@@ -144,8 +148,11 @@ static const char *const description[] = {
     "step is launched again to be timed; its data is in the L2 cache by then, if it fits there. Bytes per second count "
     "queries, results, indices and the rows attended to, once a token.",
     "Where a kernel has splits, its workspace is zeroed once, before the first launch.",
-    "Without a device the kernel is compiled and stored all the same, and the tool prints \"no device: compiled for "
-    "sm_100a and stored, launch skipped\".",
+    "Where there is no GPU the step runs on the emulator, a libcuda that executes the kernel's PTX on the CPU, and the "
+    "tool says so. Its times say nothing of a GPU. Its PTX goes to no store but one that --cache-dir names.",
+    "With --device gpu and no GPU, and where the emulator is not installed or has no such architecture, the kernel is "
+    "compiled and stored all the same, and the tool prints \"no device: compiled for sm_100a and stored, launch "
+    "skipped\".",
     "A pool is written as engines quantise: an e4m3 scale is the largest magnitude of its row or pool / 448, a "
     "footer's "
     "scale byte is of 2^ceil(log2(largest of the group / 448)), where the largest counts as 1e-4 at least. Of e4m3 the "
@@ -155,6 +162,7 @@ static const char *const description[] = {
 
 static const char *const examples[] = {
     "swa-jit-run",
+    "swa-jit-run --device emulator:sm_100a --num-tokens 1",
     "swa-jit-run --num-tokens 256 --head-group 64 --kv-tile 64 --json",
     "swa-jit-run --kv-format footer_584 --with-sinks --extra-size 512 --num-heads 64",
     "swa-jit-run --kv-format footer_584 --with-sinks --extra-size 1024 --num-tokens 1 --num-splits pick",
@@ -352,6 +360,48 @@ static sj_cli_outcome read_num_splits(run_options *options)
                              SJ_SPLITS_MOST);
 }
 
+static bool has_emulator(const char *arch)
+{
+  return strcmp(arch, "sm_80") == 0 || strcmp(arch, "sm_90a") == 0 || strcmp(arch, "sm_100a") == 0;
+}
+
+/* The emulator's device: that of --device, else of --arch, else sm_100a. */
+static sj_cli_outcome read_emulator_arch(run_options *options, const char *given)
+{
+  bool is_native = options->arch == NULL || strcmp(options->arch, "native") == 0;
+  const char *arch = given != NULL ? given : is_native ? "sm_100a" : options->arch;
+  if (!has_emulator(arch)) {
+    return options->place != RUN_ON_EMULATOR
+               ? SJ_CLI_RUN
+               : sj_cli_refuse(&run_cli, "the emulator has no \"%s\": use sm_80, sm_90a or sm_100a", arch);
+  }
+  if (!is_native && strcmp(options->arch, arch) != 0) {
+    return sj_cli_refuse(&run_cli, "--arch %s does not run on --device emulator:%s: drop one of them", options->arch,
+                         arch);
+  }
+  options->emulator_arch = arch;
+  return SJ_CLI_RUN;
+}
+
+static sj_cli_outcome read_device(run_options *options)
+{
+  static const char emulator[] = "emulator";
+  const char *text = options->device, *given = NULL;
+  size_t length = sizeof emulator - 1;
+  if (text != NULL && strcmp(text, "gpu") == 0) {
+    options->place = RUN_ON_GPU;
+    return SJ_CLI_RUN;
+  }
+  if (text != NULL) {
+    if (strncmp(text, emulator, length) != 0 || (text[length] != '\0' && text[length] != ':')) {
+      return sj_cli_refuse(&run_cli, "--device is \"%s\": use gpu, emulator or emulator:ARCH", text);
+    }
+    options->place = RUN_ON_EMULATOR;
+    given = text[length] == ':' ? text + length + 1 : NULL;
+  }
+  return read_emulator_arch(options, given);
+}
+
 /* ---- all -------------------------------------------------------------------------------------------------- */
 
 static bool is_scale(size_t place)
@@ -379,6 +429,9 @@ static sj_cli_outcome settle(run_options *options, const bool *given)
   if (outcome == SJ_CLI_RUN) {
     outcome = read_num_splits(options);
   }
+  if (outcome == SJ_CLI_RUN) {
+    outcome = read_device(options);
+  }
   return outcome == SJ_CLI_RUN ? check_results(options) : outcome;
 }
 
@@ -398,8 +451,7 @@ sj_cli_outcome run_options_read(int argc, char **argv, run_options *options_out)
                          .seed = 1,
                          .kv_scale = 1.0,
                          .v_scale = 1.0,
-                         .extra_scale = 1.0,
-                         .repeat = 20};
+                         .extra_scale = 1.0};
   bool given[NUM_OPTIONS] = {false};
   sj_cli_outcome outcome = sj_cli_read(&run_cli, argc, argv, &options, given);
   if (outcome == SJ_CLI_RUN) {

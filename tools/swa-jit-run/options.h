@@ -32,11 +32,20 @@ typedef enum run_mode {
   RUN_WRITE_POOL /* no step: rows to a pool */
 } run_mode;
 
+typedef enum run_place {
+  RUN_ANYWHERE, /* a GPU, or the emulator where there is none */
+  RUN_ON_GPU,
+  RUN_ON_EMULATOR
+} run_place;
+
 typedef struct run_options {
   run_mode mode;
-  const char *arch;    /* NULL: the device's, or sm_100a without one */
-  uint64_t head_group; /* 0: swa_jit_pick's */
-  uint64_t kv_tile;    /* 0: swa_jit_pick's */
+  const char *device; /* as it was given; NULL: anywhere */
+  run_place place;
+  const char *emulator_arch; /* the emulator's device; NULL: it has none of --arch */
+  const char *arch;          /* NULL: the device's, or sm_100a without one */
+  uint64_t head_group;       /* 0: swa_jit_pick's */
+  uint64_t kv_tile;          /* 0: swa_jit_pick's */
   const char *num_splits_text;
   uint32_t num_splits; /* 0: a kernel without splits; SJ_SPLITS_PICK */
   bool no_lse;         /* a kernel without LSE */
@@ -72,7 +81,7 @@ typedef struct run_options {
   const char *out;
   const char *lse;
   bool no_check;
-  uint64_t repeat;
+  uint64_t repeat; /* 0: as many as the device is good for */
   const char *cache_dir;
   const char *nvrtc;
   const char *cuda;

@@ -89,11 +89,31 @@ static void print_kernel(const run_report *report)
 
 static void print_times(const run_report *report)
 {
+  if (report->device->is_emulated) {
+    printf("emulated in %.3f s, median of %llu: no measure of a GPU\n", report->step->device_us * 1e-6,
+           (unsigned long long)report->step->repeat);
+    return;
+  }
   double bytes = run_problem_bytes_moved(report->problem);
   printf("launch   %.2f us on the host, median of %llu\n", report->step->launch_us,
-         (unsigned long long)report->options->repeat);
+         (unsigned long long)report->step->repeat);
   printf("device   %.2f us by events, median of %llu: %.3f MB at %.3f TB/s\n", report->step->device_us,
          (unsigned long long)report->options->repeat, bytes * 1e-6, bytes / report->step->device_us * 1e-6);
+}
+
+static void put_times(sj_json *json, const run_report *report)
+{
+  double bytes = run_problem_bytes_moved(report->problem);
+  if (report->device->is_emulated) {
+    sj_json_real(json, "emulated_us", report->step->device_us);
+  } else {
+    sj_json_real(json, "launch_us", report->step->launch_us);
+    sj_json_real(json, "device_us", report->step->device_us);
+  }
+  sj_json_real(json, "bytes_moved", bytes);
+  if (!report->device->is_emulated) {
+    sj_json_real(json, "bytes_per_second", bytes / report->step->device_us * 1e6);
+  }
 }
 
 static void print_unwritten(uint64_t count, const char *name)
@@ -145,7 +165,11 @@ static void print_json(const run_report *report)
   sj_json_open(&json, NULL, '{');
   sj_json_text(&json, "version", swa_jit_version_text());
   sj_json_text(&json, "result", verdict_name(report));
-  sj_json_text(&json, "device", report->device->name);
+  sj_json_text(&json, "device", report->device->device.name);
+  sj_json_bool(&json, "emulated", report->device->is_emulated);
+  if (report->device->no_gpu[0] != '\0') {
+    sj_json_text(&json, "no_gpu", report->device->no_gpu);
+  }
   put_problem(&json, report);
   sj_json_number(&json, "head_group", report->problem->config.head_group);
   sj_json_number(&json, "kv_tile", report->problem->config.kv_tile);
@@ -158,10 +182,7 @@ static void print_json(const run_report *report)
   sj_json_real(&json, "get_us", report->step->get_us);
   sj_json_real(&json, "load_us", report->step->load_us);
   sj_json_real(&json, "get_again_ns", report->step->again_ns);
-  sj_json_real(&json, "launch_us", report->step->launch_us);
-  sj_json_real(&json, "device_us", report->step->device_us);
-  sj_json_real(&json, "bytes_moved", run_problem_bytes_moved(report->problem));
-  sj_json_real(&json, "bytes_per_second", run_problem_bytes_moved(report->problem) / report->step->device_us * 1e6);
+  put_times(&json, report);
   sj_json_number(&json, "unwritten_out", report->step->num_unwritten_out);
   sj_json_number(&json, "unwritten_lse", report->step->num_unwritten_lse);
   sj_json_bool(&json, "wrote_past_end", report->step->wrote_past_end);
@@ -174,6 +195,14 @@ static void print_json(const run_report *report)
   sj_json_close(&json, '}');
 }
 
+void run_print_place(const run_options *options, const run_device *device)
+{
+  if (!options->json && device->is_emulated && device->no_gpu[0] != '\0') {
+    printf("no GPU   the emulator runs the step (%s)\n", device->no_gpu);
+    (void)fflush(stdout);
+  }
+}
+
 void run_print_report(const run_report *report)
 {
   if (report->options->json) {
@@ -181,8 +210,9 @@ void run_print_report(const run_report *report)
     return;
   }
   print_problem(report);
-  printf("on       %s, %d SM%s, compute capability %d.%d\n", report->device->name, report->device->num_sms,
-         sj_number_ending((uint64_t)report->device->num_sms), report->device->major, report->device->minor);
+  const sj_device *device = &report->device->device;
+  printf("on       %s, %d SM%s, compute capability %d.%d\n", device->name, device->num_sms,
+         sj_number_ending((uint64_t)device->num_sms), device->major, device->minor);
   print_kernel(report);
   print_times(report);
   if (report->verdict != NULL) {
@@ -198,19 +228,25 @@ void run_print_report(const run_report *report)
   printf("%s\n", verdict_name(report));
 }
 
-void run_print_no_device(const run_options *options, const swa_jit_kernel_info *info, bool is_stored,
-                         const char *reason)
+void run_print_no_device(const run_options *options, const run_device *device, const swa_jit_kernel_info *info,
+                         bool is_stored)
 {
   const char *arch = swa_jit_arch_name(info->arch);
   if (!options->json) {
     printf("no device: compiled for %s and %s, launch skipped\n", arch, is_stored ? "stored" : "not stored");
+    if (device->no_emulator[0] != '\0') {
+      printf("%s\n", device->no_emulator);
+    }
     return;
   }
   sj_json json = {.file = stdout};
   sj_json_open(&json, NULL, '{');
   sj_json_text(&json, "version", swa_jit_version_text());
   sj_json_text(&json, "result", "no device");
-  sj_json_text(&json, "reason", reason);
+  sj_json_text(&json, "reason", device->no_gpu);
+  if (device->no_emulator[0] != '\0') {
+    sj_json_text(&json, "no_emulator", device->no_emulator);
+  }
   sj_json_text(&json, "arch", arch);
   sj_json_text(&json, "kernel", info->file_name);
   sj_json_text(&json, "origin", origin_name(info));

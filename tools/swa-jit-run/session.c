@@ -5,11 +5,12 @@
 
 #include "print.h"
 
+enum { GPU_REPEAT = 20 }; /* launches that are timed */
+
 typedef struct session {
   run_problem *problem;
   const run_options *options;
-  sj_device device;
-  bool has_device;
+  run_device device;
   swa_jit_lib *lib;
 } session;
 
@@ -27,14 +28,19 @@ static int fail(swa_jit_status status)
   return RUN_BAD;
 }
 
-static swa_jit_status open_library(const run_options *options, swa_jit_lib **lib_out)
+/* The emulator takes PTX. Its entries would be a surprise in the user's store, so that only one that was named has
+ * them. */
+static swa_jit_status open_library(const run_options *options, const run_device *device, swa_jit_lib **lib_out)
 {
   swa_jit_options wanted = SWA_JIT_OPTIONS_INIT;
   wanted.log_level = SWA_JIT_LOG_WARN;
   wanted.log = print_log;
   wanted.cache_dir = options->cache_dir;
   wanted.nvrtc_path = options->nvrtc;
-  wanted.cuda_path = options->cuda;
+  wanted.cuda_path = run_device_cuda(device, options);
+  if (device->is_emulated) {
+    wanted.flags = SWA_JIT_FLAG_USE_PTX | (options->cache_dir == NULL ? SWA_JIT_FLAG_NO_STORE : 0u);
+  }
   return swa_jit_open(&wanted, lib_out);
 }
 
@@ -55,7 +61,7 @@ static int compile_only(session *s)
   if (status != SWA_JIT_OK) {
     return fail(status);
   }
-  run_print_no_device(s->options, &info, held != 0, s->device.message);
+  run_print_no_device(s->options, &s->device, &info, held != 0);
   return RUN_NO_DEVICE;
 }
 
@@ -79,7 +85,9 @@ static int run_step(session *s)
   run_verdict verdict;
   run_problem_generate(s->problem);
   run_problem_make_results(s->problem);
-  if (!run_step_launch(s->problem, s->options, s->lib, &s->device, &step)) {
+  uint64_t repeat = s->options->repeat != 0 ? s->options->repeat : s->device.is_emulated ? 1 : GPU_REPEAT;
+  run_print_place(s->options, &s->device);
+  if (!run_step_launch(s->problem, s->lib, &s->device.device, repeat, &step)) {
     return RUN_BAD;
   }
   run_report report = {.options = s->options, .problem = s->problem, .device = &s->device, .step = &step};
@@ -100,7 +108,7 @@ static int run_step(session *s)
 /* The architecture named; else the device's, or sm_100a without one. */
 static int choose_arch(session *s, uint32_t *arch_out)
 {
-  uint32_t arch = s->has_device ? SWA_JIT_ARCH_NATIVE : SWA_JIT_ARCH_SM_100A;
+  uint32_t arch = s->device.is_present ? SWA_JIT_ARCH_NATIVE : SWA_JIT_ARCH_SM_100A;
   if (s->options->arch != NULL) {
     swa_jit_status status = swa_jit_arch_from_name(s->options->arch, &arch);
     if (status != SWA_JIT_OK) {
@@ -123,26 +131,24 @@ static int run_opened(session *s)
   uint32_t arch = 0;
   int outcome = choose_arch(s, &arch);
   if (outcome == RUN_GOOD) {
-    outcome = (int)run_step_configure(s->problem, s->options, arch, (uint32_t)s->device.num_sms);
+    outcome = (int)run_step_configure(s->problem, s->options, arch, (uint32_t)s->device.device.num_sms);
   }
   if (outcome != RUN_GOOD) {
     return outcome;
   }
-  return s->has_device ? run_step(s) : compile_only(s);
+  return s->device.is_present ? run_step(s) : compile_only(s);
 }
 
 int run_session(run_problem *problem, const run_options *options)
 {
   session s = {.problem = problem, .options = options};
-  sj_presence presence = sj_device_open(options->cuda, &s.device);
-  if (presence == SJ_DEVICE_BROKEN) {
-    fprintf(stderr, "%s: %s\n", run_cli.name, s.device.message);
-    return RUN_BAD;
+  run_outcome opened = run_device_open(options, &s.device);
+  if (opened != RUN_GOOD) {
+    return (int)opened;
   }
-  s.has_device = presence == SJ_DEVICE_PRESENT;
-  swa_jit_status status = open_library(options, &s.lib);
+  swa_jit_status status = open_library(options, &s.device, &s.lib);
   int result = status == SWA_JIT_OK ? run_opened(&s) : fail(status);
   swa_jit_close(&s.lib); /* before the context that its kernels are loaded into */
-  sj_device_close(&s.device);
+  sj_device_close(&s.device.device);
   return result;
 }

@@ -271,13 +271,13 @@ static bool launch_and_wait(stage *s)
   return launch(s) && (sj_stream_wait(s->device, s->stream) || complain(s->device->message));
 }
 
-bool run_step_launch(run_problem *problem, const run_options *options, swa_jit_lib *lib, sj_device *device,
+bool run_step_launch(run_problem *problem, swa_jit_lib *lib, sj_device *device, uint64_t repeat,
                      run_step_result *step_out)
 {
   stage s = {.problem = problem, .device = device};
-  run_step_result step = {0};
+  run_step_result step = {.repeat = repeat};
   bool done = get_kernel(&s, lib, &step) && create_handles(&s) && fill_device(&s) && make_workspace(&s, &step)
-              && launch_and_wait(&s) && read_results(&s, &step) && time_launches(&s, options->repeat, &step);
+              && launch_and_wait(&s) && read_results(&s, &step) && time_launches(&s, repeat, &step);
   free_device(&s);
   if (done) {
     *step_out = step;

@@ -12,6 +12,7 @@ typedef struct run_step_result {
   double load_us;             /* of it the driver's load (swa_jit_stats) */
   double again_ns;            /* a later one: from memory */
   double launch_us;           /* host time of swa_jit_decode, median */
+  uint64_t repeat;            /* of how many */
   double device_us;           /* between events around one launch, median */
   uint64_t num_unwritten_out; /* elements that still held the poison after the first launch */
   uint64_t num_unwritten_lse;
@@ -23,9 +24,9 @@ typedef struct run_step_result {
  * options, or by swa_jit_pick and swa_jit_pick_splits. Prints what is wrong. */
 run_outcome run_step_configure(run_problem *problem, const run_options *options, uint32_t arch, uint32_t num_sms);
 
-/* Runs and times the step; the results of the first launch are in problem->tensors. False with the reason
- * printed. */
-bool run_step_launch(run_problem *problem, const run_options *options, swa_jit_lib *lib, sj_device *device,
+/* Runs the step, and times it `repeat` times more; the results of the first launch are in problem->tensors. False with
+ * the reason printed. */
+bool run_step_launch(run_problem *problem, swa_jit_lib *lib, sj_device *device, uint64_t repeat,
                      run_step_result *step_out);
 
 #endif

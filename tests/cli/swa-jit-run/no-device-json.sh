@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # needs: nvrtc
-swa-jit-run --cache-dir store --json >out.json
+swa-jit-run --device gpu --cache-dir store --json >out.json
 status=$?
 python3 - <<"END"
 import json
