@@ -266,6 +266,22 @@ static swa_jit_status check_overlap(const sj_launch_call *call, const sj_extent 
   return is_any ? check_overlap_slowly(call, out, lse) : SWA_JIT_OK;
 }
 
+/* The kernel writes there too. How much of it a launch needs is checked later, with the plan. */
+static swa_jit_status check_workspace(const sj_launch_call *call, const sj_extent *out, const sj_extent *lse)
+{
+  const uint64_t bytes = call->args->workspace_bytes;
+  const sj_extent workspace =
+      sj_tensor_make_extent("workspace", call->args->workspace, bytes < LLONG_MAX ? (long long)bytes : LLONG_MAX);
+  const sj_extent *const outputs[] = {out, lse};
+  for (unsigned i = 0; i < call->num_inputs + 2; i++) {
+    const sj_extent *other = i < 2 ? outputs[i] : &call->inputs[i - 2];
+    if (sj_tensor_do_overlap(&workspace, other)) {
+      return sj_tensor_fail_overlap(&workspace, other);
+    }
+  }
+  return SWA_JIT_OK;
+}
+
 /* ---- all --------------------------------------------------------------------------------------------------- */
 
 /* What belongs to no scope. */
@@ -355,5 +371,8 @@ swa_jit_status sj_launch_args_make(const swa_jit_config *config, const swa_jit_d
   if (status == SWA_JIT_OK) {
     status = check_lse(&call, &lse);
   }
-  return status == SWA_JIT_OK ? check_overlap(&call, &out, &lse) : status;
+  if (status == SWA_JIT_OK) {
+    status = check_overlap(&call, &out, &lse);
+  }
+  return status == SWA_JIT_OK && config->splits != 0 ? check_workspace(&call, &out, &lse) : status;
 }

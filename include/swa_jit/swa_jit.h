@@ -482,7 +482,7 @@ typedef struct swa_jit_decode_args {
   float extra_scale;         /* e4m3: the extra pool's scale; default 1 */
   /* Where splits leave their parts: swa_jit_workspace_bytes bytes of device memory, 16-byte aligned, zeroed before its
    * first use and by nobody after. One that is large enough for each serves launches of any kernels and counts, one
-   * after another; not launches that may run at once. NULL where the kernel has no splits */
+   * after another; not launches that may run at once. Overlaps nothing else. NULL where the kernel has no splits */
   void *workspace;
   uint64_t workspace_bytes;
 } swa_jit_decode_args;

@@ -392,6 +392,39 @@ static void lse_over_an_input_or_out_is_refused(void **state)
   assert_invalid("out overlaps lse", "give out memory of its own");
 }
 
+/* Where nothing is given, as LSE here, nothing is overlapped. */
+static void workspace_over_anything_else_is_refused(void **state)
+{
+  (void)state;
+  launch_args_fixture *f = begin("splits=1");
+  f->args.workspace = launch_args_address(UINT64_C(1) << 50);
+  f->args.workspace_bytes = 4096;
+  launch_args_make(f);
+  const uintptr_t written[] = {(uintptr_t)f->args.out, (uintptr_t)f->args.lse};
+  const char *const names[] = {"workspace overlaps out", "workspace overlaps lse"};
+  for (size_t i = 0; i < COUNT(written); ++i) {
+    f->args.workspace = launch_args_address(written[i] - 4096 + 16);
+    assert_invalid(names[i], "give workspace memory of its own");
+  }
+  f->args.workspace = launch_args_address((uintptr_t)f->args.kv);
+  assert_invalid("workspace overlaps kv", "give workspace memory of its own");
+  f->args.workspace_bytes = UINT64_MAX;
+  assert_invalid("workspace overlaps", "give workspace memory of its own");
+  f->args.workspace = NULL; /* the launch says that there is none */
+  f->args.workspace_bytes = 0;
+  launch_args_make(f);
+}
+
+/* A kernel without splits does not look at it. */
+static void workspace_of_a_kernel_without_splits_may_be_anywhere(void **state)
+{
+  (void)state;
+  launch_args_fixture *f = begin("");
+  f->args.workspace = f->args.out;
+  f->args.workspace_bytes = 4096;
+  launch_args_make(f);
+}
+
 /* A pool without slots is not read, so it is nowhere. */
 static void out_over_a_pool_that_is_not_read_is_legal(void **state)
 {
@@ -456,6 +489,8 @@ int main(void)
       cmocka_unit_test(option_bits_that_are_unknown_are_refused),
       cmocka_unit_test(out_over_any_input_is_refused),
       cmocka_unit_test(lse_over_an_input_or_out_is_refused),
+      cmocka_unit_test(workspace_over_anything_else_is_refused),
+      cmocka_unit_test(workspace_of_a_kernel_without_splits_may_be_anywhere),
       cmocka_unit_test(out_over_a_pool_that_is_not_read_is_legal),
       cmocka_unit_test(out_beside_q_in_one_buffer_is_legal),
       cmocka_unit_test(lse_between_the_rows_of_out_is_legal),
