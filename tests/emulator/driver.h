@@ -15,6 +15,7 @@
  *   driver_stream    streams and events
  *   driver_graph     capture, graphs, replay
  *   driver_symbols   cuGetProcAddress
+ *   driver_tensor    tensor maps
  *
  * Work that is put on a stream runs when somebody waits for it, not before: as late as a device may be. Every call
  * takes one lock. Handles are addresses of objects that are looked up, so that a stale one is an error and no crash.

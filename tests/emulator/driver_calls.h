@@ -93,6 +93,10 @@ typedef struct launch_config {
   X(func_load, cuFuncLoad, (void *))                                                                                   \
   X(occupancy, cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *, void *, int, size_t))                              \
   X(proc_address, cuGetProcAddress_v2, (const char *, void **, int, uint64_t, int *))                                  \
+  X(encode_tiled, cuTensorMapEncodeTiled,                                                                              \
+    (void *, unsigned, uint32_t, void *, const uint64_t *, const uint64_t *, const uint32_t *, const uint32_t *,       \
+     unsigned, unsigned, unsigned, unsigned))                                                                          \
+  X(replace_address, cuTensorMapReplaceAddress, (void *, void *))                                                      \
   X(launch, cuLaunchKernel,                                                                                            \
     (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **))          \
   X(launch_ex, cuLaunchKernelEx, (const launch_config *, void *, void **, void **))

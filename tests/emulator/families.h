@@ -24,6 +24,7 @@ extern const emu_family emu_family_columns;  /* exec_tensor_alloc.c: tcgen05 */
 extern const emu_family emu_family_tensor;   /* exec_tensor_move.c */
 extern const emu_family emu_family_bulk;     /* exec_bulk.c */
 extern const emu_family emu_family_groups;   /* bulk.c */
+extern const emu_family emu_family_maps;     /* exec_map.c: copies by tensor maps */
 extern const emu_family emu_family_remote;   /* exec_remote.c: st.async, red.async */
 extern const emu_family emu_family_product;  /* exec_tensor_product.c */
 extern const emu_family emu_family_copies;   /* exec_tensor_copy.c */

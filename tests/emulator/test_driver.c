@@ -361,6 +361,7 @@ int main(int argc, char **argv)
   check_images();
   check_attributes();
   check_work();
+  check_tensor_maps();
   check_symbols();
   check_fault();
   printf("%u of %u answers are not as expected\n", num_failures, num_checks);

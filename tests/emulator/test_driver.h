@@ -32,5 +32,7 @@ int test_launch(void *function, unsigned value, unsigned num_blocks, unsigned nu
 
 /* Launches, streams, events, graphs: test_driver_work.c. */
 void check_work(void);
+/* test_driver_tensor.c. */
+void check_tensor_maps(void);
 
 #endif
