@@ -118,6 +118,19 @@ find_nvdisasm() {
   ln -sf "$wheels"/lib/python3*/site-packages/nvidia/*/bin/nvdisasm "$wheels/bin/nvdisasm"
 }
 
+# What the tests of the Python package need. PyTorch and JAX are too large to fetch unasked: SWA_JIT_TEST_PYTHON names
+# an interpreter that has them; without it their tests say that they are skipped.
+find_pytest() {
+  if has_python_module pytest && has_python_module numpy; then
+    return
+  fi
+  [ -x "$wheels/bin/pytest" ] && "$wheels/bin/python" -c 'import numpy' 2>/dev/null && return
+  say "fetching pytest and numpy into build/wheels"
+  mkdir -p "$root/build"
+  [ -x "$wheels/bin/python" ] || quietly python3 -m venv "$wheels"
+  quietly "$wheels/bin/python" -m pip install -q --disable-pip-version-check pytest numpy
+}
+
 build_tree() {
   cd "$root" || die "cannot enter $root"
   if [ -f build/build.ninja ]; then

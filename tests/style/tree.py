@@ -9,7 +9,7 @@ from pathlib import Path
 SKIP = 77
 HOST_SUFFIXES = {".c", ".h"}
 DEVICE_SUFFIXES = {".cu", ".cuh"}
-FOLDERS = ["include", "src", "kernel_templates", "tools", "tests", "examples", "docs", ".ci"]
+FOLDERS = ["include", "src", "kernel_templates", "python", "tools", "tests", "examples", "docs", ".ci"]
 
 
 class Skip(Exception):

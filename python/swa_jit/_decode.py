@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two calls: decode, with every option, and the seed's function over it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from . import _generic
+from ._arrays import is_torch
+from ._errors import ArgumentError, InvalidError
+from ._library import Kernel, Library
+from ._problem import LSE_FORMS, Options, number, whole
+
+LseForm = int | str | Sequence[str]
+
+
+def decode(
+    q: Any,
+    kv: Any,
+    indices: Any,
+    lens: Any,
+    *,
+    inv_scale: Any = None,
+    block_size: int | None = None,
+    scale: float | None = None,
+    window_size: int | None = None,
+    kv_format: str | None = None,
+    kv_scale: float = 1.0,
+    sinks: Any = None,
+    soft_cap: float = 0.0,
+    v: Any = None,
+    v_inv_scale: Any = None,
+    v_indices: Any = None,
+    v_scale: float = 1.0,
+    extra_kv: Any = None,
+    extra_indices: Any = None,
+    extra_lens: Any = None,
+    extra_inv_scale: Any = None,
+    extra_block_size: int | None = None,
+    extra_format: str | None = None,
+    extra_scale: float = 1.0,
+    out: Any = None,
+    lse: Any = None,
+    lse_form: LseForm = 0,
+    num_splits: int | None = None,
+    workspace: Any = None,
+    dependent: bool = False,
+    head_group: int | None = None,
+    kv_tile: int | None = None,
+    kernel: Kernel | None = None,
+    library: Library | None = None,
+    stream: Any = None,
+) -> Any:
+    """One decode step of sliding-window attention: section 8 of swa_jit.h, which has the formula and every rule.
+
+    T tokens, H query heads, G KV heads, W columns, N blocks of B slots. Tensors are PyTorch's, NumPy's (on the CPU
+    only) or any with ``__dlpack__`` or ``__cuda_array_interface__``; all lie on one device; none is copied, and none
+    is read by the host.
+
+    Arguments:
+        q: bfloat16 (T, H, head_dim); elements side by side, any other positive stride.
+        kv: the pool of K. bfloat16, or uint8 or float8_e4m3fn of e4m3's bits: (N, B, row) or (N, B, G, row). Footer
+            formats, in bytes: (N, B, 584 or 528), (N, B, 1, 584 or 528), or (N, bytes of a block) with block_size.
+        indices: int32 or int64 (T, W), (1, T, W) or (T, 1, W): slots, of which those out of range are masked.
+        lens: int32 or int64 (T,): how many of a row's columns count.
+        inv_scale: float32 or bfloat16, one a slot and KV head without gaps: (N * B,), (N * B, 1), (N, B), (N, B, G).
+        block_size: slots of a block; taken from kv where it is left out.
+        scale: of the scores; 1 / sqrt(head_dim) where it is left out.
+        window_size: most columns that count; W where it is left out. A kernel is made for each.
+        kv_format: "e4m3_slot", "e4m3", "bf16", "footer_584" or "footer_528"; left out: bf16 by its type, e4m3_slot
+            where there is an inv_scale, a footer by its row of 584 or 528 bytes, else e4m3.
+        kv_scale, v_scale, extra_scale: e4m3's scale of a pool.
+        sinks: float32 (H,), a logit a head that no value goes with.
+        soft_cap: c of c * tanh(s / c); 0 for none.
+        v: V's own pool, as kv; rows may have another head_dim. v_inv_scale, v_indices: as inv_scale and indices.
+        extra_kv, extra_indices, extra_lens, extra_inv_scale, extra_block_size, extra_format: the extra scope, attended
+            in the same softmax. extra_lens left out: every column counts.
+        out: bfloat16 (T, H, head_dim or V's) to write to; left out: a new one.
+        lse: float32 (T, H) to write to, or True for a new one.
+        lse_form: "base_2", "with_sink", "empty_plus_infinity", or several.
+        num_splits: CTAs that share a token's positions; left out: picked (1 below 256 positions).
+        workspace: bytes for splits, zeroed once; left out: one a stream that is kept.
+        dependent: programmatic dependent launch.
+        head_group, kv_tile: of the kernel; left out: picked for T and H.
+        kernel: one that was got before, in place of all that is picked.
+        library: left out: the one that calls share (:func:`default_library`).
+        stream: for tensors of other frameworks than PyTorch, whose current stream of q's device it always is: an
+            address or an object with ``ptr``, ``cuda_stream`` or ``__cuda_stream__``.
+
+    Returns: out; (out, lse) where lse is given. Of q's framework; see docs/python.md for those that are neither
+    PyTorch, CuPy, JAX nor NumPy.
+
+    Raises: :class:`ArgumentError` with the argument's name, what is expected and what was given; another
+    :class:`Error` with the C library's status and message.
+    """
+    options = Options(
+        None if block_size is None else _size("block_size", block_size),
+        None if scale is None else number("scale", scale),
+        None if window_size is None else _size("window_size", window_size),
+        kv_format,
+        kv_scale if type(kv_scale) is float else number("kv_scale", kv_scale),
+        v_scale if type(v_scale) is float else number("v_scale", v_scale),
+        soft_cap if type(soft_cap) is float else number("soft_cap", soft_cap),
+        None if extra_block_size is None else _size("extra_block_size", extra_block_size),
+        extra_format,
+        extra_scale if type(extra_scale) is float else number("extra_scale", extra_scale),
+        0 if lse_form == 0 else _form_of(lse_form),
+        num_splits,
+        dependent,
+        head_group,
+        kv_tile,
+    )
+    return _run(
+        (
+            q,
+            kv,
+            indices,
+            lens,
+            inv_scale,
+            sinks,
+            v,
+            v_inv_scale,
+            v_indices,
+            extra_kv,
+            extra_indices,
+            extra_lens,
+            extra_inv_scale,
+            out,
+            None if lse is True or lse is False else lse,
+            workspace,
+        ),
+        options,
+        lse is not None and lse is not False,
+        library,
+        kernel,
+        stream,
+    )
+
+
+def native_swa_decode_attention(
+    q: Any,
+    swa_kv_cache: Any,
+    swa_inv_scale: Any,
+    swa_indices: Any,
+    swa_lens: Any,
+    block_size: int,
+    scale: float,
+    window_size: int = 128,
+    *,
+    out: Any = None,
+    lse: Any = None,
+    sinks: Any = None,
+) -> Any:
+    """The published prototype's function, by its signature, on compiled kernels.
+
+    Arguments:
+        q: bfloat16 (T, H, head_dim).
+        swa_kv_cache: uint8 or float8_e4m3fn (num_blocks, block_size, head_dim): K and V.
+        swa_inv_scale: float32 or bfloat16 (slots,) or (slots, 1): what a slot's row is multiplied by.
+        swa_indices: int32 or int64 (T, W), (1, T, W) or (T, 1, W): slots; those out of range are masked.
+        swa_lens: int32 or int64 (T,), limited by window_size and W.
+        block_size: slots of a block.
+        scale: of the scores.
+        window_size: most positions of a token.
+        out: bfloat16 (T, H, head_dim) to write to; left out: a new one.
+        lse: float32 (T, H) to write to, or True for a new one: ln of the sum of exp(score), without the sink.
+        sinks: float32 (H,).
+
+    Indices and lens may have more rows than q has tokens; the first T count. Runs on the current stream of q's device
+    and is not waited for. README.md has a table of what differs from the prototype.
+
+    Returns: out, or (out, lse) where lse is given. Raises: as :func:`decode`.
+    """
+    width = swa_indices.shape[-1] if hasattr(swa_indices, "shape") and len(swa_indices.shape) else 0
+    window = _size("window_size", window_size)
+    options = Options(
+        _size("block_size", block_size),
+        scale if type(scale) is float else number("scale", scale),
+        window if window < width else width,
+        "e4m3_slot",
+    )
+    return _run(
+        (
+            q,
+            swa_kv_cache,
+            swa_indices,
+            swa_lens,
+            swa_inv_scale,
+            sinks,
+            None,
+            None,
+            None,
+            None,
+            None,
+            None,
+            None,
+            out,
+            None if lse is True or lse is False else lse,
+            None,
+        ),
+        options,
+        lse is not None and lse is not False,
+        None,
+        None,
+        None,
+    )
+
+
+def _size(name: str, value: Any) -> int:
+    return value if type(value) is int and 0 < value < 2**31 else whole(name, value, 1)
+
+
+def _form_of(form: LseForm) -> int:
+    names = [form] if isinstance(form, str) else form
+    if isinstance(names, int):
+        return whole("lse_form", names, 0, 7)
+    total = 0
+    for name in names:
+        if name not in LSE_FORMS:
+            raise ArgumentError("lse_form", " or ".join(LSE_FORMS), repr(name))
+        total |= LSE_FORMS[name]
+    return total
+
+
+_torch_run: Any = None
+
+
+def _run(
+    tensors: tuple[Any, ...],
+    options: Options,
+    wants_lse: bool,
+    library: Library | None,
+    kernel: Kernel | None,
+    stream: Any,
+) -> Any:
+    global _torch_run
+    if is_torch(tensors[0]):
+        if _torch_run is None:
+            from . import _torch
+
+            _torch_run = _torch.decode
+        if stream is not None:
+            raise InvalidError(
+                "stream: PyTorch's tensors run on the current stream of q's device; use torch.cuda.stream(...)"
+            )
+        out, log = _torch_run(tensors, options, wants_lse, library, kernel)
+    else:
+        out, log = _generic.decode(tensors, options, wants_lse, library, kernel, stream)
+    return (out, log) if wants_lse else out

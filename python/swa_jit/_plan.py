@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plan: all of a call but its addresses, made once for tensors of the same shapes, strides, types and device. At each
+call the addresses are written into its struct, and the C function is called."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+
+from . import _native
+from ._arrays import Array
+from ._config import Config
+from ._errors import ArgumentError
+from ._library import Kernel, Library
+from ._problem import TENSORS, Options, Problem
+
+# Where an address goes, in 8-byte words of the struct.
+WORDS = {name: getattr(_native.DecodeArgs, name).offset // 8 for name in TENSORS}
+_WORKSPACE_BYTES = _native.DecodeArgs.workspace_bytes.offset // 8
+# Positions from which on it is asked whether CTAs should share a token's: the rule of swa_jit_pick_splits needs two
+# shares of 128.
+_SPLIT_POSITIONS = 256
+
+
+class Device:
+    """What a choice of kernel needs to know of a device."""
+
+    __slots__ = ("arch", "index", "num_sms")
+
+    def __init__(self, index: int, arch: str, num_sms: int) -> None:
+        self.index = index
+        self.arch = arch
+        self.num_sms = num_sms
+
+
+class Plan:
+    """See the file's head. It belongs to one thread: two would overwrite each other's addresses."""
+
+    __slots__ = ("_keep", "kernel", "library", "num_splits", "pointer", "problem", "words", "workspace_bytes")
+
+    def __init__(self, kernel: Kernel, problem: Problem, num_splits: int) -> None:
+        args = problem.args
+        args.num_splits = num_splits
+        self.kernel = ctypes.c_void_p(kernel.address)
+        self.library: Library = kernel.library
+        self.problem = problem
+        self.num_splits = num_splits
+        self._keep = (kernel, args)
+        self.pointer = ctypes.c_void_p(ctypes.addressof(args))
+        self.words = memoryview(args).cast("B").cast("Q")
+        self.workspace_bytes = 0
+        if num_splits > 1 or kernel.config.splits:
+            self.workspace_bytes = kernel.workspace_bytes(
+                problem.num_tokens, problem.num_heads, problem.num_kv_heads, num_splits
+            )
+
+    def set_addresses(self, arrays: Mapping[str, Array | None]) -> None:
+        """Of views."""
+        for name, array in arrays.items():
+            if array is not None:
+                self.words[WORDS[name]] = array.address
+
+    def set_workspace(self, address: int, size: int) -> None:
+        """Of a workspace that is not among the tensors."""
+        self.words[WORDS["workspace"]] = address
+        self.words[_WORKSPACE_BYTES] = size
+
+    def launch(self, stream: int) -> None:
+        """Calls the C function."""
+        lib = _native.native()
+        status = lib.decode(self.kernel, self.pointer, stream)
+        if status:
+            lib.check(status)
+
+
+def choose(problem: Problem, options: Options, device: Device) -> tuple[Config, int]:
+    """The configuration to get, and num_splits."""
+    config = problem.config.replace(arch=device.arch)
+    wanted = options.num_splits
+    if wanted is not None and wanted > 1:
+        return _tiled(config.replace(splits=True), problem, options, device), wanted
+    if wanted is None and problem.num_tokens and config.window_size + config.extra_size >= _SPLIT_POSITIONS:
+        split = _tiled(config.replace(splits=True), problem, options, device)
+        found = split.pick_splits(problem.num_tokens, problem.num_heads, problem.num_kv_heads, device.num_sms)
+        if found > 1:
+            return split, found
+    return _tiled(config, problem, options, device), 1
+
+
+def _tiled(config: Config, problem: Problem, options: Options, device: Device) -> Config:
+    if options.head_group is None or options.kv_tile is None:
+        heads = problem.num_heads // problem.num_kv_heads
+        config = config.pick(max(problem.num_tokens * problem.num_kv_heads, 1), max(heads, 1), device.num_sms)
+    if options.head_group is not None:
+        config = config.replace(head_group=options.head_group)
+    if options.kv_tile is not None:
+        config = config.replace(kv_tile=options.kv_tile)
+    return config
+
+
+def check_kernel(kernel: Kernel, problem: Problem) -> None:
+    """Whether a kernel that the caller got serves these tensors; what a launch checks is left to it."""
+    have, need = kernel.config, problem.config
+    fields = ["head_dim", "head_dim_v", "kv_format", "index_type", "lens_type", "extra_size", "kernel"]
+    if need.kv_format == "e4m3_slot" or (need.extra_size and need.extra_format == "e4m3_slot"):
+        fields.append("scale_type")
+    if need.extra_size:
+        fields.append("extra_format")
+    for field in fields:
+        if getattr(have, field) != getattr(need, field):
+            raise ArgumentError("kernel", f"one with {field}={getattr(need, field)}", f"{field}={getattr(have, field)}")
+    if have.window_size > need.window_size:
+        raise ArgumentError(
+            "kernel", f"a window_size of at most indices' {need.window_size} columns", f"{have.window_size}"
+        )

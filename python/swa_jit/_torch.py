@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch: the quick way for tensors on a device, and the operators that torch.compile and other tracers see."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import torch
+
+from . import _cpu, _library, _native
+from ._arrays import check_storage, view
+from ._config import Config
+from ._errors import ArgumentError, InvalidError
+from ._library import Kernel, Library
+from ._plan import WORDS, Device, Plan, check_kernel, choose
+from ._problem import TENSORS, Options, build
+
+_Q, _OUT, _LSE, _WORKSPACE = (TENSORS.index(name) for name in ("q", "out", "lse", "workspace"))
+_WORDS = tuple(WORDS[name] for name in TENSORS)
+# An address below is one that no memory has, or has on few machines: then the storage is looked at.
+_LEAST_USUAL_ADDRESS = 1 << 40
+_MAX_PLANS = 1024
+
+_local = threading.local()
+_devices: dict[tuple[Library, int], Device] = {}
+_raw_stream: Any = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+_current_device: Any = getattr(torch._C, "_cuda_getDevice", None)
+_dispatch_modes: Any = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
+_is_compiling = torch.compiler.is_compiling
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+Tensors = tuple[torch.Tensor | None, ...]
+
+
+def decode(
+    tensors: Tensors, options: Options, wants_lse: bool, library: Library | None, kernel: Kernel | None
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """out and LSE (None where it is not wanted) of tensors in the order of TENSORS."""
+    q = tensors[_Q]
+    if _is_compiling() or _dispatch_modes() or type(q) not in _PLAIN:
+        return _by_operator(tensors, options, wants_lse, library, kernel)
+    return run(tensors, options, wants_lse, library, kernel)
+
+
+def run(
+    tensors: Tensors, options: Options, wants_lse: bool, library: Library | None, kernel: Kernel | None
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """The same, below every tracer. What is checked is what a plan depends on: the rest was, when it was made."""
+    library = library or _library._default
+    parts: list[Any] = [options, wants_lse, library, kernel]
+    for tensor in tensors:
+        if tensor is None:
+            parts.append(None)
+        else:
+            parts += (tensor.shape, tensor.stride(), tensor.dtype, tensor.get_device())
+    key = tuple(parts)
+    try:
+        plan = _local.plans[key]
+    except (AttributeError, KeyError):
+        return _first(tensors, options, wants_lse, library, kernel)
+    if plan.library._handle is None:
+        _local.plans.clear()
+        return run(tensors, options, wants_lse, None if library is plan.library else library, kernel)
+    if torch.is_grad_enabled():
+        _check_grad(tensors)
+    return _launch(plan, tensors, wants_lse)
+
+
+def _check_grad(tensors: Tensors) -> None:
+    for name, tensor in zip(TENSORS, tensors):
+        if tensor is not None and tensor.requires_grad:
+            raise ArgumentError(
+                name, "no gradient to be asked for (call under torch.no_grad(), or detach it)", "requires_grad=True"
+            )
+
+
+def _launch(plan: Plan, tensors: Tensors, wants_lse: bool) -> tuple[torch.Tensor, torch.Tensor | None]:
+    words = plan.words
+    for tensor, word in zip(tensors, _WORDS):
+        if tensor is not None:
+            address = tensor.data_ptr()
+            if address < _LEAST_USUAL_ADDRESS and tensor.numel():
+                check_storage(TENSORS[_WORDS.index(word)], tensor)
+            words[word] = address
+    q = tensors[_Q]
+    assert q is not None
+    out, lse = tensors[_OUT], tensors[_LSE]
+    problem = plan.problem
+    if out is None:
+        out = q.new_empty((problem.num_tokens, problem.num_heads, problem.out_dim))
+        words[_WORDS[_OUT]] = out.data_ptr()
+    if wants_lse and lse is None:
+        lse = q.new_empty((problem.num_tokens, problem.num_heads), dtype=torch.float32)
+        words[_WORDS[_LSE]] = lse.data_ptr()
+    if plan.workspace_bytes and tensors[_WORKSPACE] is None:
+        workspace = _workspace_of(q, plan.workspace_bytes)
+        plan.set_workspace(workspace.data_ptr(), workspace.numel())
+    if problem.num_tokens:
+        device = q.get_device()
+        stream = _raw_stream(device)
+        # The default stream's number, 0, means the current context's.
+        if stream or _current_device() == device:
+            status = _decode(plan.kernel, plan.pointer, stream)
+        else:
+            with torch.cuda.device(device):
+                status = _decode(plan.kernel, plan.pointer, stream)
+        if status:
+            _native.native().check(status)
+    return out, lse
+
+
+_decode: Any = None
+
+
+def _workspace_of(q: torch.Tensor, size: int) -> torch.Tensor:
+    """One a stream, zeroed once. What is captured gets one of its own: a graph may run beside the stream it was
+    captured on."""
+    if torch.cuda.is_current_stream_capturing():
+        return torch.zeros(size, dtype=torch.uint8, device=q.device)
+    held: dict[tuple[int, int], torch.Tensor] = _local.__dict__.setdefault("workspaces", {})
+    device = q.get_device()
+    key = (device, _raw_stream(device))
+    workspace = held.get(key)
+    if workspace is None or workspace.numel() < size:
+        workspace = held[key] = torch.zeros(size, dtype=torch.uint8, device=q.device)
+    return workspace
+
+
+def _first(
+    tensors: Tensors, options: Options, wants_lse: bool, library: Library | None, kernel: Kernel | None
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """The first call with such tensors in this thread: checks all, and makes the plan."""
+    for name, tensor in zip(TENSORS, tensors):
+        if tensor is not None and not isinstance(tensor, torch.Tensor):
+            raise ArgumentError(name, "a torch.Tensor, as q is", type(tensor).__qualname__)
+    arrays = {name: None if tensor is None else view(name, tensor) for name, tensor in zip(TENSORS, tensors)}
+    q = tensors[_Q]
+    assert q is not None
+    wants_new_lse = wants_lse and arrays["lse"] is None
+    problem = build(arrays, options)
+    if wants_new_lse:
+        problem = problem._replace(config=problem.config.replace(lse=True))
+    if q.device.type == "cpu":
+        out, lse = tensors[_OUT], tensors[_LSE]
+        if out is None:
+            out = q.new_empty((problem.num_tokens, problem.num_heads, problem.out_dim))
+        if wants_new_lse:
+            lse = q.new_empty((problem.num_tokens, problem.num_heads), dtype=torch.float32)
+        filled = dict(arrays, out=view("out", out), lse=None if lse is None else view("lse", lse))
+        _cpu.decode(filled, problem, options, library, kernel)
+        return out, lse
+    library = kernel.library if kernel is not None else library or _library.default_library()
+    with torch.cuda.device(q.device):
+        # Makes the device's context this thread's: it may have none yet.
+        torch.cuda.set_device(q.device)
+        plan = _plan_of(problem, options, library, kernel, q.get_device())
+    plans: dict[Any, Plan] = _local.__dict__.setdefault("plans", {})
+    if len(plans) >= _MAX_PLANS:
+        plans.clear()
+    parts: list[Any] = [options, wants_lse, library, kernel]
+    for tensor in tensors:
+        if tensor is None:
+            parts.append(None)
+        else:
+            parts += (tensor.shape, tensor.stride(), tensor.dtype, tensor.get_device())
+    plans[tuple(parts)] = plan
+    return _launch(plan, tensors, wants_lse)
+
+
+def _plan_of(problem: Any, options: Options, library: Library, kernel: Kernel | None, index: int) -> Plan:
+    global _decode
+    _decode = _native.native().decode
+    if kernel is not None:
+        check_kernel(kernel, problem)
+        return Plan(kernel, problem, options.num_splits or 1)
+    config, num_splits = choose(problem, options, device_of(library, index))
+    check_capture(library, config, index)
+    return Plan(library.kernel(config, device=index), problem, num_splits)
+
+
+def device_of(library: Library, index: int) -> Device:
+    """What is known of a device, which is current; asked once."""
+    device = _devices.get((library, index))
+    if device is None:
+        sms = torch.cuda.get_device_properties(index).multi_processor_count
+        device = _devices[(library, index)] = Device(index, library.arch_native(), sms)
+    return device
+
+
+def check_capture(library: Library, config: Config, index: int) -> None:
+    """Raises where the stream is captured and the kernel is not loaded: loading would break the capture."""
+    if not library.holds(config, index) and torch.cuda.is_current_stream_capturing():
+        raise InvalidError(
+            f"the stream is being captured, and the kernel of {config.to_text()} is not loaded yet, which would break "
+            "the capture: make the same call once before it"
+        )
+
+
+# ---- operators ------------------------------------------------------------------------------------------------
+
+_OPTIONAL = TENSORS[4:13]
+_TENSOR_SCHEMA = "Tensor q, Tensor kv, Tensor indices, Tensor lens, " + ", ".join(
+    f"Tensor? {name}" for name in _OPTIONAL
+)
+_OPTION_SCHEMA = (
+    "SymInt? block_size, float? scale, SymInt? window_size, str? kv_format, float kv_scale, float v_scale, "
+    "float soft_cap, SymInt? extra_block_size, str? extra_format, float extra_scale, int lse_form, int? num_splits, "
+    "bool dependent, int? head_group, int? kv_tile"
+)
+_operators: Any = torch.library.Library("swa_jit", "DEF")  # type: ignore[no-untyped-call,unused-ignore]
+_operators.define(f"decode({_TENSOR_SCHEMA}, Tensor? workspace, bool wants_lse, {_OPTION_SCHEMA}) -> (Tensor, Tensor)")
+_operators.define(
+    f"decode_out({_TENSOR_SCHEMA}, Tensor(a!) out, Tensor(b!)? lse, Tensor? workspace, {_OPTION_SCHEMA}) -> ()"
+)
+_NUM_INPUTS = TENSORS.index("out")
+
+
+def _operator_decode(*values: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    inputs, workspace, wants_lse = values[:_NUM_INPUTS], values[_NUM_INPUTS], values[_NUM_INPUTS + 1]
+    options = Options(*values[_NUM_INPUTS + 2 :])
+    out, lse = run((*inputs, None, None, workspace), options, wants_lse, None, None)
+    return out, inputs[0].new_empty((0,), dtype=torch.float32) if lse is None else lse
+
+
+def _operator_decode_out(*values: Any) -> None:
+    num_tensors = len(TENSORS)
+    options = Options(*values[num_tensors:])
+    run(tuple(values[:num_tensors]), options, values[_LSE] is not None, None, None)
+
+
+def _fake_decode(*values: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    q, v, wants_lse = values[_Q], values[TENSORS.index("v")], values[_NUM_INPUTS + 1]
+    if q.dim() != 3:
+        raise ArgumentError("q", "shape (T, num_heads, head_dim)", f"shape {tuple(q.shape)}")
+    out = q.new_empty((q.shape[0], q.shape[1], q.shape[2] if v is None else v.shape[-1]), dtype=torch.bfloat16)
+    return out, q.new_empty((q.shape[0], q.shape[1]) if wants_lse else (0,), dtype=torch.float32)
+
+
+def _fake_decode_out(*_values: Any) -> None:
+    return None
+
+
+for _key in ("CPU", "CUDA"):
+    _operators.impl("decode", _operator_decode, _key)
+    _operators.impl("decode_out", _operator_decode_out, _key)
+torch.library.register_fake("swa_jit::decode", _fake_decode, lib=_operators)
+torch.library.register_fake("swa_jit::decode_out", _fake_decode_out, lib=_operators)
+
+
+def _by_operator(
+    tensors: Tensors, options: Options, wants_lse: bool, library: Library | None, kernel: Kernel | None
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Through PyTorch's dispatcher, so that a tracer sees one operator."""
+    if library is not None or kernel is not None:
+        raise InvalidError("library= and kernel= cannot be traced: leave them out, or call outside torch.compile")
+    inputs, out, lse, workspace = tensors[:_NUM_INPUTS], tensors[_OUT], tensors[_LSE], tensors[_WORKSPACE]
+    if out is None and lse is None:
+        made = torch.ops.swa_jit.decode.default(*inputs, workspace, wants_lse, *options)
+        return made[0], made[1] if wants_lse else None
+    q, v = tensors[_Q], tensors[TENSORS.index("v")]
+    assert q is not None
+    if out is None:
+        out = q.new_empty((q.shape[0], q.shape[1], q.shape[2] if v is None else v.shape[-1]))
+    if lse is None and wants_lse:
+        lse = q.new_empty((q.shape[0], q.shape[1]), dtype=torch.float32)
+    torch.ops.swa_jit.decode_out.default(*inputs, out, lse, workspace, *options)
+    return out, lse
