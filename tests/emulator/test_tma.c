@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tensor copies as CUDA C++ has them, compiled by NVRTC where there is one: a tile of bf16 is loaded with the swizzle of
- * 128 bytes into both blocks of a cluster at once, read through the swizzle, and stored back by another map. Argument:
- * an architecture. */
+/* Tensor copies as CUDA C++ has them, compiled by NVRTC where there is one: a tile of bf16 is loaded with the swizzle
+ * of 128 bytes into both blocks of a cluster at once, read through the swizzle, and stored back by another map.
+ * Argument: an architecture. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
