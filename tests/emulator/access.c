@@ -99,7 +99,9 @@ void emu_report_race(emu_warp *warp, const emu_step *step, unsigned lane, const 
   const bool is_async = with->row >= warps;
   char by[96];
   if (with->row >= 2 * warps) {
-    snprintf(by, sizeof by, "an asynchronous operation");
+    const uint32_t first = 4 * with->lane;
+    const bool is_product = with->row == 2 * warps && first < warps && warp->block->warps[first].products != NULL;
+    snprintf(by, sizeof by, is_product ? "a product of warpgroup %u" : "an asynchronous operation", with->lane);
   } else {
     snprintf(by, sizeof by, "%swarp %u lane %u", is_async ? "an asynchronous operation of " : "", with->row % warps,
              with->lane);

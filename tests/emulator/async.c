@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "warpgroup.h"
+
 /* When it happens of itself: soon, later, or only when it must. */
 static uint64_t draw_due(emu_cluster *cluster)
 {
@@ -118,8 +120,9 @@ bool emu_async_force(emu_cluster *cluster)
 
 int emu_async_make(emu_block *block)
 {
-  const int result = emu_tensor_make(block);
-  return result != EMU_OK ? result : emu_mbarriers_make(block);
+  int result = emu_tensor_make(block);
+  result = result != EMU_OK ? result : emu_mbarriers_make(block);
+  return result != EMU_OK ? result : emu_warpgroups_make(block);
 }
 
 void emu_async_start(emu_block *block)
@@ -127,6 +130,7 @@ void emu_async_start(emu_block *block)
   emu_mbarriers_start(block);
   emu_tensor_start(block);
   memset(block->agents, 0, sizeof block->agents);
+  emu_warpgroups_start(block);
   for (uint32_t w = 0; w < block->num_warps; w++) {
     emu_copies_start(&block->warps[w]);
     emu_bulks_start(&block->warps[w]);
@@ -165,4 +169,5 @@ void emu_async_free(emu_block *block)
   }
   emu_tensor_free(block);
   emu_mbarriers_free(block);
+  emu_warpgroups_free(block);
 }

@@ -38,7 +38,8 @@ enum {
   EMU_EVENT_TENSOR_PIPE,
   EMU_EVENT_TENSOR_OTHER,
   EMU_EVENT_BULK,
-  EMU_EVENT_BULK_READ
+  EMU_EVENT_BULK_READ,
+  EMU_EVENT_PRODUCT
 }; /* later families go on */
 
 emu_agent emu_agent_take(emu_warp *warp, unsigned lane);

@@ -206,13 +206,12 @@ static entry *add_entry(core *race, cell *at)
   return &at->entries[at->count++];
 }
 
-static bool access_cell(core *race, cell *at, const emu_race_by *by, uint16_t bytes, emu_race_kind kind,
-                        emu_race_conflict *conflict_out)
+static bool access_cell(core *race, cell *at, const emu_race_by *by, const emu_clocks *known, uint16_t bytes,
+                        emu_race_kind kind, emu_race_conflict *conflict_out)
 {
   if (at->generation != race->generation) {
     refresh(race, at);
   }
-  const emu_clocks *known = race->known[by->warp * LANES + by->known_lane];
   const uint32_t clock = race->clocks[by->row];
   entry *same = NULL;
   uint16_t kept = 0;
@@ -235,9 +234,9 @@ static bool access_cell(core *race, cell *at, const emu_race_by *by, uint16_t by
         continue; /* who is ordered behind the new one is ordered behind this */
       }
     }
-    if (old->row == by->row && by->row < race->num_warps && old->kind == kind && old->clock < clock
-        && (old->bytes & ~bytes) == 0) {
-      old->lanes &= ~(1u << by->lane); /* a thread's later access stands for its earlier one */
+    const bool is_in_order = by->row < race->num_warps || by->warp == UINT32_MAX;
+    if (old->row == by->row && is_in_order && old->kind == kind && old->clock < clock && (old->bytes & ~bytes) == 0) {
+      old->lanes &= ~(1u << by->lane); /* a later access stands for an earlier one */
       if (old->lanes == 0) {
         continue;
       }
@@ -260,28 +259,42 @@ static bool access_cell(core *race, cell *at, const emu_race_by *by, uint16_t by
   return true;
 }
 
-bool emu_race_access_of(emu_race *memory, const emu_race *actor, emu_race_by by, uint32_t offset, uint32_t size,
-                        emu_race_kind kind, emu_race_conflict *conflict_out)
+static bool access_range(emu_race *memory, const emu_race_by *by, const emu_clocks *known, uint32_t offset,
+                         uint32_t size, emu_race_kind kind, emu_race_conflict *conflict_out)
 {
   core *race = memory->core;
-  if (race->pool.failed) {
-    return true;
-  }
-  by.row = emu_race_row(actor, by.row);
-  by.warp = emu_race_row(actor, by.warp);
   cell *cells = &race->cells[(size_t)memory->block * memory->num_cells];
   uint32_t at = offset;
   while (at < offset + size) {
     const uint32_t in_cell = at % CELL;
     const uint32_t end = offset + size - at < CELL - in_cell ? in_cell + offset + size - at : CELL;
     const uint16_t bytes = (uint16_t)((0xffffu >> (CELL - (end - in_cell))) << in_cell);
-    if (!access_cell(race, &cells[at / CELL], &by, bytes, kind, conflict_out)) {
+    if (!access_cell(race, &cells[at / CELL], by, known, bytes, kind, conflict_out)) {
       conflict_out->block = block_of(memory, conflict_out->row, &conflict_out->row);
       return false;
     }
     at += end - in_cell;
   }
   return true;
+}
+
+bool emu_race_access_of(emu_race *memory, const emu_race *actor, emu_race_by by, uint32_t offset, uint32_t size,
+                        emu_race_kind kind, emu_race_conflict *conflict_out)
+{
+  const core *race = memory->core;
+  if (race->pool.failed) {
+    return true;
+  }
+  by.row = emu_race_row(actor, by.row);
+  by.warp = emu_race_row(actor, by.warp);
+  return access_range(memory, &by, race->known[by.warp * LANES + by.known_lane], offset, size, kind, conflict_out);
+}
+
+bool emu_race_access_as(emu_race *race, uint32_t row, uint32_t lane, const emu_clocks *known, uint32_t offset,
+                        uint32_t size, emu_race_kind kind, emu_race_conflict *conflict_out)
+{
+  const emu_race_by by = {emu_race_row(race, row), lane, UINT32_MAX, 0, true};
+  return race->core->pool.failed || access_range(race, &by, known, offset, size, kind, conflict_out);
 }
 
 bool emu_race_access(emu_race *race, emu_race_by by, uint32_t offset, uint32_t size, emu_race_kind kind,

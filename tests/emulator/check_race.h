@@ -56,6 +56,10 @@ bool emu_race_access(emu_race *race, emu_race_by by, uint32_t offset, uint32_t s
 /* The same by an agent of another block: rows are the actor's. */
 bool emu_race_access_of(emu_race *memory, const emu_race *actor, emu_race_by by, uint32_t offset, uint32_t size,
                         emu_race_kind kind, emu_race_conflict *conflict_out);
+/* The same in the async proxy, by agent (row, lane), with this knowledge instead of a thread's. The agent's operations
+ * are over in their order. */
+bool emu_race_access_as(emu_race *race, uint32_t row, uint32_t lane, const emu_clocks *known, uint32_t offset,
+                        uint32_t size, emu_race_kind kind, emu_race_conflict *conflict_out);
 
 /* Everything that these lanes did and know goes into *into (made when NULL), and their warp's clock ticks. */
 void emu_race_release(emu_race *race, uint32_t warp, uint32_t lanes, emu_clocks **into);

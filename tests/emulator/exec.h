@@ -59,6 +59,7 @@ struct emu_warp {
   uint32_t cluster_passed;       /* and that have not waited since it completed */
   struct emu_copies *copies;     /* async.c: pending cp.async, NULL while there was none */
   struct emu_bulks *bulks;       /* bulk.c: groups of bulk operations, NULL while there was none */
+  struct emu_products *products; /* warpgroup.h: NULL while there was no wgmma or setmaxnreg */
 };
 
 typedef struct emu_barrier {
@@ -89,10 +90,11 @@ struct emu_block {
   uint8_t *local, *local_states; /* [thread][local_bytes] */
   emu_barrier barriers[EMU_BARRIERS];
   emu_race *race;
-  struct emu_mbarriers *mbarriers; /* async.c */
-  struct emu_tensor *tensor;       /* tensor_memory.h; NULL where the kernel does not use it */
-  void *extra[4];                  /* of families to come: tensor memory, ... */
-  uint32_t agents[EMU_AGENTS];     /* async.c: the last clock of each agent for whole operations */
+  struct emu_mbarriers *mbarriers;   /* async.c */
+  struct emu_tensor *tensor;         /* tensor_memory.h; NULL where the kernel does not use it */
+  struct emu_warpgroups *warpgroups; /* warpgroup.h */
+  void *extra[4];                    /* of families to come: tensor memory, ... */
+  uint32_t agents[EMU_AGENTS];       /* async.c: the last clock of each agent for whole operations */
   uint32_t next_agent;
 };
 
@@ -229,6 +231,8 @@ emu_next emu_unwritten(emu_warp *warp, const emu_step *step, uint32_t lanes, con
 /* Moves lanes of the running group to a step; the rest of it goes on behind this step. */
 void emu_branch(emu_warp *warp, uint32_t lanes, uint32_t target);
 void emu_exit_lanes(emu_warp *warp, uint32_t lanes);
+/* The name of a register by the index of its written mask. */
+ptx_name emu_register_name(const emu_kernel *kernel, uint32_t reg);
 /* Something happened that may end a wait: spinning groups look again. */
 void emu_progress(emu_cluster *cluster);
 /* Runs the warp's groups for some steps; false when none can run. */

@@ -59,7 +59,6 @@ static const emu_row rows[] = {
     /* Kernels of a stream run one behind the other here: the one before has always ended. */
     ROW("griddepcontrol.wait", "", nothing, 0, 90),
     ROW("griddepcontrol.launch_dependents", "", nothing, 0, 90),
-    ROW("setmaxnreg.inc|dec.sync.aligned.u32", "c", nothing, EMU_ROW_ALIGNED, 90 | 128),
 };
 
 EMU_FAMILY(emu_family_control, rows);

@@ -28,5 +28,7 @@ extern const emu_family emu_family_maps;     /* exec_map.c: copies by tensor map
 extern const emu_family emu_family_remote;   /* exec_remote.c: st.async, red.async */
 extern const emu_family emu_family_product;  /* exec_tensor_product.c */
 extern const emu_family emu_family_copies;   /* exec_tensor_copy.c */
+extern const emu_family emu_family_wgmma;    /* exec_wgmma.c */
+extern const emu_family emu_family_budget;   /* exec_setmaxnreg.c */
 
 #endif

@@ -37,7 +37,7 @@ struct emu_step {
   emu_exec exec;
   const emu_slot *dst, *src; /* operands in order, vectors and addresses spread out */
   uint16_t num_dst, num_src;
-  uint8_t flags;                   /* EMU_ROW_... */
+  uint16_t flags;                  /* EMU_ROW_... */
   uint8_t arg;                     /* of the row */
   uint8_t mods[EMU_MAX_MODIFIERS]; /* of each choice in the row's pattern: 1 + its number, 0 where it is left out */
   uint8_t has_guard, is_target, reads_clock;
@@ -56,6 +56,7 @@ enum {
   EMU_ROW_ASYNC = 32,    /* its accesses are in the async proxy: the kernel's races are followed for that too */
   EMU_ROW_ANYWHERE = 64, /* with MEMBERS: lanes may stand at any instruction of this kind with the same mask */
   EMU_ROW_TENSOR = 128,  /* it works on tensor memory: the kernel's blocks have one */
+  EMU_ROW_PRODUCT = 256, /* looks after its registers as accumulators of products (warpgroup.h) itself */
   EMU_ROW_ALWAYS = 16    /* also run when the guard leaves no lane: a branch */
 };
 
@@ -74,7 +75,7 @@ typedef struct emu_row {
   const char *pattern;
   const char *operands;
   emu_exec exec;
-  uint8_t flags;
+  uint16_t flags;
   uint8_t arg;  /* handed to the function */
   uint8_t arch; /* the least compute capability, major * 10 + minor; + 128: of that alone ("a" features) */
 } emu_row;

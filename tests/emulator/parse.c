@@ -197,8 +197,13 @@ static void parse_tuning(ptx_parser *parser, ptx_kernel *kernel)
       parse_three(parser, kernel->required_cluster);
     } else if (ptx_at(parser, ".explicitcluster") || ptx_at(parser, ".noreturn")) {
       ptx_next(parser);
-    } else if (ptx_at(parser, ".minnctapersm") || ptx_at(parser, ".maxnctapersm") || ptx_at(parser, ".maxnreg")
-               || ptx_at(parser, ".maxclusterrank")) {
+    } else if (ptx_at(parser, ".maxnreg")) {
+      ptx_next(parser);
+      ptx_want_u32(parser, &kernel->max_registers);
+    } else if (ptx_at(parser, ".minnctapersm")) {
+      ptx_next(parser);
+      ptx_want_u32(parser, &kernel->min_blocks);
+    } else if (ptx_at(parser, ".maxnctapersm") || ptx_at(parser, ".maxclusterrank")) {
       ptx_next(parser);
       ptx_want_u32(parser, &ignored);
     } else if (ptx_at(parser, ".pragma")) {

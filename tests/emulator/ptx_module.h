@@ -130,7 +130,8 @@ typedef struct ptx_kernel {
   ptx_instruction *instructions;
   uint32_t max_threads[3]; /* .maxntid or .reqntid; 0: not said */
   uint32_t required_cluster[3];
-  bool is_exact; /* .reqntid */
+  bool is_exact;                      /* .reqntid */
+  uint32_t max_registers, min_blocks; /* .maxnreg, .minnctapersm; 0: not said */
 } ptx_kernel;
 
 typedef struct ptx_arena ptx_arena;

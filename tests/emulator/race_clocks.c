@@ -108,6 +108,16 @@ emu_clocks *emu_clocks_own(emu_clock_pool *pool, emu_clocks **handle)
   return *handle;
 }
 
+void emu_clocks_meet(emu_clocks *into, const emu_clocks *with)
+{
+  for (uint32_t i = 0; i < into->rows * LANES; i++) {
+    into->clocks[i] = into->clocks[i] < with->clocks[i] ? into->clocks[i] : with->clocks[i];
+  }
+  for (uint32_t row = 0; row < into->rows; row++) {
+    emu_clocks_find_least(into, row);
+  }
+}
+
 void emu_clocks_set(emu_clocks *into, uint32_t row, uint32_t lane, uint32_t clock)
 {
   uint32_t *at = &into->clocks[row * LANES + lane];

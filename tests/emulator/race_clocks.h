@@ -37,6 +37,8 @@ void emu_clocks_drop(emu_clocks **clocks);
 void emu_clocks_find_least(emu_clocks *clocks, uint32_t row);
 bool emu_clocks_know_all(const emu_clocks *clocks, const emu_clocks *other);
 void emu_clocks_join(emu_clocks *into, const emu_clocks *from);
+/* What both know is left in the first. */
+void emu_clocks_meet(emu_clocks *into, const emu_clocks *with);
 void emu_clocks_set(emu_clocks *into, uint32_t row, uint32_t lane, uint32_t clock);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrices in shared memory as tcgen05 takes them: the descriptor of 64 bits (PTX ISA 9.7.16.4.1), and where an element
- * is, by the canonical layouts of 9.7.16.3.3. A matrix is rows (M or N) by K, in chunks of 16 bytes: K-major they lie
- * along K, MN-major along the rows. */
+/* Matrices in shared memory: the descriptor of tcgen05 (PTX ISA 9.7.16.4.1; wgmma_math.h has that of wgmma), and where
+ * an element is, by the canonical layouts of 9.7.16.3.3 and 9.7.15.5.1.2. A matrix is rows (M or N) by K, in chunks of
+ * 16 bytes: K-major they lie along K, MN-major along the rows. */
 #ifndef EMU_SMEM_MATRIX_H
 #define EMU_SMEM_MATRIX_H
 

@@ -179,6 +179,31 @@ static void the_async_proxy_needs_a_fence_for_writes(void **state)
   emu_race_free(race);
 }
 
+static void an_operation_of_several_knows_what_all_of_them_know(void **state)
+{
+  (void)state;
+  emu_race *race = fresh(true);
+  const uint32_t row = emu_race_extra_row(race);
+  assert_true(touch(race, 0, 0, 0, 4, EMU_RACE_WRITE));
+  emu_race_proxy_fence(race, 0, 1u);
+  emu_clocks *first = NULL, *second = NULL;
+  emu_race_release(race, 0, ~0u, &first);
+  emu_race_release(race, 1, ~0u, &second);
+  assert_true(emu_race_access_as(race, row, 0, first, 0, 16, EMU_RACE_READ, &conflict));
+  assert_false(emu_race_access_as(race, row, 0, second, 0, 16, EMU_RACE_READ, &conflict));
+  emu_clocks_meet(first, second);
+  assert_false(emu_race_access_as(race, row, 0, first, 0, 16, EMU_RACE_READ, &conflict));
+  assert_int_equal(conflict.row, 0);
+  meet(race);
+  emu_clocks_drop(&second);
+  emu_race_release(race, 1, 1u, &second);
+  assert_true(emu_race_access_as(race, row, 0, second, 0, 16, EMU_RACE_READ, &conflict));
+  assert_false(touch(race, 0, 0, 0, 4, EMU_RACE_WRITE)); /* while it may read */
+  emu_clocks_drop(&first);
+  emu_clocks_drop(&second);
+  emu_race_free(race);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -190,6 +215,7 @@ int main(void)
       cmocka_unit_test(lanes_that_meet_know_each_other_and_no_one_else),
       cmocka_unit_test(an_async_write_is_unordered_until_it_is_heard_of),
       cmocka_unit_test(the_async_proxy_needs_a_fence_for_writes),
+      cmocka_unit_test(an_operation_of_several_knows_what_all_of_them_know),
   };
   return SJ_TEST_RUN(tests);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A warp's lanes are parted into groups, each at one instruction. A branch parts a group, and groups that meet are
  * one again. Which group runs is drawn, with a preference for the one that is furthest behind. */
-#include "exec.h"
 #include "tensor_memory.h"
+#include "warpgroup.h"
 
 static void drop_group(emu_warp *warp, emu_group *group)
 {
@@ -49,6 +49,7 @@ void emu_branch(emu_warp *warp, uint32_t lanes, uint32_t target)
 void emu_exit_lanes(emu_warp *warp, uint32_t lanes)
 {
   emu_group *group = warp->group;
+  const emu_step *step = &warp->block->kernel->steps[group->pc];
   warp->live &= ~lanes;
   group->lanes &= ~lanes;
   group->pc++;
@@ -58,6 +59,7 @@ void emu_exit_lanes(emu_warp *warp, uint32_t lanes)
   emu_progress(warp->block->cluster);
   if (warp->live == 0) {
     warp->block->live_warps--;
+    emu_warpgroup_warp_ended(warp, step);
     emu_barriers_warp_ended(warp->block);
   }
   emu_cluster_barrier_lanes_ended(warp->block->cluster);
@@ -171,17 +173,22 @@ static emu_next converge(emu_warp *warp, const emu_step *step, uint32_t *active)
 
 /* ---- Steps ------------------------------------------------------------------------------------------------ */
 
-emu_next emu_unwritten(emu_warp *warp, const emu_step *step, uint32_t lanes, const emu_slot *slot)
+ptx_name emu_register_name(const emu_kernel *kernel, uint32_t reg)
 {
-  const unsigned lane = (unsigned)__builtin_ctz(lanes);
-  const emu_kernel *kernel = warp->block->kernel;
   ptx_name name = {"?", 1};
   for (uint32_t i = 0; i < kernel->from->num_symbols; i++) {
     const ptx_symbol *symbol = kernel->from->symbols[i];
-    if (symbol->space == PTX_REG && symbol->index + 1 == slot->reg) {
+    if (symbol->space == PTX_REG && symbol->index + 1 == reg) {
       name = symbol->name;
     }
   }
+  return name;
+}
+
+emu_next emu_unwritten(emu_warp *warp, const emu_step *step, uint32_t lanes, const emu_slot *slot)
+{
+  const unsigned lane = (unsigned)__builtin_ctz(lanes);
+  const ptx_name name = emu_register_name(warp->block->kernel, slot->reg);
   const emu_step *load = emu_tensor_pending_load(warp, slot);
   if (load != NULL) {
     return emu_fault(warp, step, lane, EMU_ILLEGAL_INSTRUCTION,
@@ -262,6 +269,10 @@ static emu_next one_step(emu_warp *warp, const emu_step *step)
     if (account(warp, step, active) != EMU_NEXT) {
       return EMU_FAULT;
     }
+  }
+  if (warp->products != NULL && warp->products->registers != NULL && (step->flags & EMU_ROW_PRODUCT) == 0
+      && !emu_products_touch(warp, step)) {
+    return EMU_FAULT;
   }
   warp->steps++;
   warp->thread_steps += (unsigned)__builtin_popcount(active);
