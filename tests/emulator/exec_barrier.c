@@ -192,6 +192,8 @@ static const emu_row rows[] = {
     BARRIER("barrier", ".aligned?"),
     ROW("membar.cta|gl|sys", "", fence, 0, 0, 0),
     ROW("fence.sc|acq_rel|acquire|release?.cta|cluster|gpu|sys", "", fence, 0, 0, 70),
+    ROW("fence.acquire.sync_restrict::shared::cluster.cluster", "", fence, 0, 0, 90),
+    ROW("fence.release.sync_restrict::shared::cta.cluster", "", fence, 0, 0, 90),
 };
 
 EMU_FAMILY(emu_family_barrier, rows);

@@ -71,6 +71,12 @@ static bool read_map(emu_warp *warp, const emu_step *step, unsigned lane, uint64
               "no tensor map at 0x%llx: its bytes are not as this driver encodes one", (unsigned long long)address);
     return false;
   }
+  if (map_out->is_changed != 0) {
+    emu_fault(warp, step, lane, EMU_ILLEGAL_INSTRUCTION,
+              "the tensor map at 0x%llx was changed, and no fence.proxy.tensormap::generic.acquire has followed",
+              (unsigned long long)address);
+    return false;
+  }
   return emu_tensor_map_check(map_out, warp->block->grid->device, &reason) || refuse(warp, step, lane, reason.text);
 }
 

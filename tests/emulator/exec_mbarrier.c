@@ -211,10 +211,26 @@ static emu_next pending_count(emu_warp *warp, const emu_step *step, uint32_t act
 
 /* ---- Fences of this kind ---------------------------------------------------------------------------------- */
 
+/* Choice: a state space; of global memory's proxies nothing is followed. */
 static emu_next fence(emu_warp *warp, const emu_step *step, uint32_t active)
 {
-  (void)step;
-  emu_race_proxy_fence(warp->block->race, warp->index, active);
+  if (step->mods[0] != 1) {
+    emu_race_proxy_fence(warp->block->race, warp->index, active);
+  }
+  return EMU_NEXT;
+}
+
+/* arg 1: an acquire fence, which learns first; otherwise what is released goes through the proxies. */
+static emu_next one_way_fence(emu_warp *warp, const emu_step *step, uint32_t active)
+{
+  emu_race *race = warp->block->race;
+  if (step->arg == 1) {
+    emu_race_fence(race, warp->index, active);
+  }
+  emu_race_proxy_fence(race, warp->index, active);
+  if (step->arg == 0) {
+    emu_race_fence(race, warp->index, active);
+  }
   return EMU_NEXT;
 }
 
@@ -272,6 +288,10 @@ static const emu_row rows[] = {
     ROW("fence.mbarrier_init.release.cluster", "", init_fence, 0, 90),
     ROW("fence.proxy.alias", "", nothing, 0, 70),
     ROW("fence.proxy.async.global|shared::cta|shared::cluster?", "", fence, 0, 90),
+    ROW("membar.proxy.alias", "", nothing, 0, 70),
+    ROW("membar.proxy.async.global|shared::cta|shared::cluster?", "", fence, 0, 90),
+    ROW("fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster", "", one_way_fence, 1, 90),
+    ROW("fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster", "", one_way_fence, 0, 90),
 };
 
 EMU_FAMILY(emu_family_mbarrier, rows);

@@ -25,6 +25,7 @@ extern const emu_family emu_family_tensor;   /* exec_tensor_move.c */
 extern const emu_family emu_family_bulk;     /* exec_bulk.c */
 extern const emu_family emu_family_groups;   /* bulk.c */
 extern const emu_family emu_family_maps;     /* exec_map.c: copies by tensor maps */
+extern const emu_family emu_family_changes;  /* exec_map_change.c: tensormap.replace */
 extern const emu_family emu_family_remote;   /* exec_remote.c: st.async, red.async */
 extern const emu_family emu_family_product;  /* exec_tensor_product.c */
 extern const emu_family emu_family_copies;   /* exec_tensor_copy.c */

@@ -7,19 +7,15 @@
 #include "families.h"
 
 const emu_family *const emu_families[] = {
-    &emu_family_integer, &emu_family_carry,
-    &emu_family_float,   &emu_family_packed,
-    &emu_family_convert, &emu_family_move,
-    &emu_family_memory,  &emu_family_atomic,
-    &emu_family_control, &emu_family_warp,
-    &emu_family_barrier, &emu_family_matrix,
-    &emu_family_async,   &emu_family_mbarrier,
-    &emu_family_cluster, &emu_family_columns,
-    &emu_family_tensor,  &emu_family_remote,
-    &emu_family_bulk,    &emu_family_groups,
-    &emu_family_product, &emu_family_copies,
-    &emu_family_maps,    &emu_family_wgmma,
-    &emu_family_budget,  NULL,
+    &emu_family_integer, &emu_family_carry,    &emu_family_float,
+    &emu_family_packed,  &emu_family_convert,  &emu_family_move,
+    &emu_family_memory,  &emu_family_atomic,   &emu_family_control,
+    &emu_family_warp,    &emu_family_barrier,  &emu_family_matrix,
+    &emu_family_async,   &emu_family_mbarrier, &emu_family_cluster,
+    &emu_family_columns, &emu_family_tensor,   &emu_family_remote,
+    &emu_family_bulk,    &emu_family_groups,   &emu_family_product,
+    &emu_family_copies,  &emu_family_maps,     &emu_family_wgmma,
+    &emu_family_budget,  &emu_family_changes,  NULL,
 };
 
 /* One word of a pattern against the words that are left of the opcode. */

@@ -215,8 +215,9 @@ void emu_tensor_map_encode(const emu_tensor_map *map, uint8_t to[EMU_MAP_BYTES])
   memset(to, 0, EMU_MAP_BYTES);
   memcpy(to, mark, sizeof mark);
   uint8_t *at = put(to + sizeof mark, map->address, 8);
-  const uint32_t kinds[] = {map->type, map->rank, map->interleave, map->swizzle, map->promotion, map->fill};
-  for (unsigned i = 0; i < 6; i++) {
+  const uint32_t kinds[] = {map->type,      map->rank, map->interleave, map->swizzle,
+                            map->promotion, map->fill, map->is_changed};
+  for (unsigned i = 0; i < 7; i++) {
     at = put(at, kinds[i], 1);
   }
   for (unsigned i = 0; i < EMU_MAP_RANK; i++) {
@@ -236,9 +237,9 @@ bool emu_tensor_map_decode(const uint8_t from[EMU_MAP_BYTES], emu_tensor_map *ma
     return false;
   }
   const uint8_t *at = get(from + sizeof mark, 8, &map_out->address);
-  uint32_t *kinds[] = {&map_out->type,    &map_out->rank,      &map_out->interleave,
-                       &map_out->swizzle, &map_out->promotion, &map_out->fill};
-  for (unsigned i = 0; i < 6; i++) {
+  uint32_t *kinds[] = {&map_out->type,      &map_out->rank, &map_out->interleave, &map_out->swizzle,
+                       &map_out->promotion, &map_out->fill, &map_out->is_changed};
+  for (unsigned i = 0; i < 7; i++) {
     at = get32(at, 1, kinds[i]);
   }
   for (unsigned i = 0; i < EMU_MAP_RANK; i++) {

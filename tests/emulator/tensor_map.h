@@ -51,6 +51,7 @@ typedef struct emu_tensor_map {
   uint64_t strides[EMU_MAP_RANK]; /* bytes; of dimension 1 on, at [0] */
   uint32_t box[EMU_MAP_RANK], steps[EMU_MAP_RANK];
   uint32_t type, rank, interleave, swizzle, promotion, fill;
+  uint32_t is_changed; /* by a kernel, and no fence has acquired it */
 } emu_tensor_map;
 
 /* The rules of cuTensorMapEncodeTiled; false with the reason. */

@@ -126,6 +126,10 @@ static const bulk_row rows[] = {
      "race: read of shared memory at 0x480 is not ordered with a write by warp 0", 0, 0, NULL},
     {"a fence of the issuing thread alone, which knew of the writes",
      BASE FILL "bar.sync 0; @%p1 fence.proxy.async;" STORE COMMIT WAIT(" 0") BACK, EMU_OK, NULL, 0, 500, NULL},
+    {"a proxy fence of global memory alone", BASE FILL "fence.proxy.async.global; bar.sync 0;" STORE COMMIT WAIT(" 0"),
+     EMU_ILLEGAL_ADDRESS, "race: read of shared memory at 0x480 is not ordered with a write by warp 0", 0, 0, NULL},
+    {"the old word for the proxy's fence", BASE FILL "membar.proxy.async; bar.sync 0;" STORE COMMIT WAIT(" 0") BACK,
+     EMU_OK, NULL, 0, 500, NULL},
     {"source used again too early", BASE FILL FENCE STORE COMMIT "@%p1 st.shared.u32 [%t2], %t6;" WAIT(" 0") BACK,
      EMU_ILLEGAL_ADDRESS, "race: write of shared memory at 0x480 is not ordered with a read by " ASYNC, 0, 0, NULL},
     {"source used again when it was read",
@@ -220,6 +224,15 @@ static const bulk_row rows[] = {
      BASE OTHER FILL INIT EXPECT("2048") MEET "@%p1 cp.async.bulk.shared::cluster.shared::cta" TX
                                               " [%t4], [%t1+2048], 2048, [%t5];\n" LOOK MEET,
      EMU_ILLEGAL_ADDRESS, "shared memory at 0x", 2, 0, NULL},
+    {"the other block's words stored, with one-way fences of the proxies",
+     BASE OTHER "mad.lo.u32 %t7, %t6, 128, %t4; add.u32 %t8, %t6, 500; @%p1 mbarrier.init.shared.b64 [%t0], 32;" MEET
+                "st.shared::cluster.v4.u32 [%t7], {%t8, %t8, %t8, %t8}; "
+                "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;"
+                "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%t5];\n"
+                "LOOK: mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 %p2, [%t0], 0; @!%p2 bra LOOK;"
+                "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;"
+                "@%p0 cp.async.bulk.global.shared::cta.bulk_group [%l1], [%t1], 16;" COMMIT WAIT(" 0") MEET,
+     EMU_OK, NULL, 2, 0, NULL},
     {"to the same block's shared memory",
      BASE OTHER FILL FENCE INIT EXPECT("16") MEET "@%p1 cp.async.bulk.shared::cluster.shared::cta" TX
                                                   " [%t1], [%t1+1024], 16, [%t0];\n" LOOK MEET,

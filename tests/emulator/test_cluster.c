@@ -113,6 +113,12 @@ static const cluster_row rows[] = {
                           "LOOK: mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 %p2, [%t0], 0; @!%p2 bra "
                           "LOOK; fence.acq_rel.cluster; ld.shared.u32 %d0, [%t2];" SYNC,
      EMU_OK, NULL, 0, 32},
+    {"the same with fences of shared memory alone",
+     BASE INIT("32") SYNC "st.shared::cluster.u32 [%t4], %thread; fence.release.sync_restrict::shared::cta.cluster;"
+                          "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%t5];\n"
+                          "LOOK: mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 %p2, [%t0], 0; @!%p2 bra "
+                          "LOOK; fence.acquire.sync_restrict::shared::cluster.cluster; ld.shared.u32 %d0, [%t2];" SYNC,
+     EMU_OK, NULL, 0, 32},
     {"a relaxed look and no fence",
      BASE INIT("32") SYNC "st.shared::cluster.u32 [%t4], %thread;"
                           "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%t5];\n"

@@ -238,11 +238,10 @@ static const fault_row faults[] = {
     {"a prefetch of no map", "prefetch.tensormap [%out+256];", EMU_ILLEGAL_INSTRUCTION, "no tensor map at 0x", NULL},
 };
 
-static void each_fault_is_told(void **state)
+static void run_faults(const fault_row *list, size_t count)
 {
-  (void)state;
-  for (unsigned i = 0; i < 4 * sizeof faults / sizeof faults[0]; i++) {
-    const fault_row *row = &faults[i / 4];
+  for (size_t i = 0; i < 4 * count; i++) {
+    const fault_row *row = &list[i / 4];
     map_set_up(&small);
     const int result = map_run(row->arch != NULL ? row->arch : "sm_90a", row->text, 512, 1, i + 1);
     if (result != row->result || (row->says != NULL && strstr(map_message.text, row->says) == NULL)) {
@@ -250,6 +249,12 @@ static void each_fault_is_told(void **state)
     }
     emu_free(map_memory);
   }
+}
+
+static void each_fault_is_told(void **state)
+{
+  (void)state;
+  run_faults(faults, sizeof faults / sizeof faults[0]);
 }
 
 /* What a map may say and a copy does not do. */
@@ -274,6 +279,101 @@ static void what_is_not_emulated_is_refused(void **state)
     assert_non_null(strstr(map_message.text, refused[i].says));
     emu_free(map_memory);
   }
+}
+
+/* ---- tensormap.replace ------------------------------------------------------------------------------------ */
+
+#define ACQUIRE "fence.proxy.tensormap::generic.acquire.gpu [%map], 128;\n"
+#define CHANGE(words, operands) "@%p1 tensormap.replace.tile." words " " operands ";"
+#define CHANGED ACQUIRE "bar.sync 0;"
+
+/* The map of a box of 128 x 4 at (0, 0) becomes that of one of 64 x 8 at row 3 of the columns from 64 on. */
+static void a_map_is_changed_in_global_memory(void **state)
+{
+  (void)state;
+  for (unsigned seed = 1; seed <= 4; seed++) {
+    map_set_up(&small);
+    map_expect_ok(
+        &small,
+        map_run(
+            "sm_90a",
+            "ld.global.u64 %l3, [%map+8]; add.u64 %l3, %l3, 64;" CHANGE(
+                "global_address.global.b1024.b64", "[%map], %l3") CHANGE("box_dim.global.b1024.b32", "[%map], 0, 64")
+                CHANGE("box_dim.b1024.b32", "[%map], 1, 8") CHANGE("global_dim.global.b1024.b32", "[%map], 0, 64")
+                    CHANGE("global_stride.global.b1024.b64", "[%map], 0, 128") CHANGE("element_stride.global.b1024.b32",
+                                                                                      "[%map], 1, 1")
+                        CHANGE("rank.global.b1024.b32", "[%map], 1") CHANGE("elemtype.global.b1024.b32", "[%map], 0")
+                            CHANGE("interleave_layout.global.b1024.b32", "[%map], 0")
+                                CHANGE("swizzle_mode.global.b1024.b32", "[%map], 0")
+                                    CHANGE("fill_mode.global.b1024.b32", "[%map], 0") CHANGED INIT LOAD(
+                                        "2d.shared::cluster.global", "[%t1], [%map, {0, 3}], [%t0]") LOOK TO_GLOBAL,
+            512, 1, seed));
+    for (unsigned i = 0; i < 512; i++) {
+      assert_int_equal(map_kernel_data.box[0][i], map_tensor[(3 + i / 64) * 128 + 64 + i % 64]);
+    }
+    emu_free(map_memory);
+  }
+}
+
+/* The example of tensormap.cp_fenceproxy: changed in shared memory, copied out, acquired. */
+#define IN_SHARED                                                                                                      \
+  "shl.b32 %t8, %t2, 2; cvt.u64.u32 %l2, %t8; add.u64 %l2, %map, %l2; ld.global.u32 %t9, [%l2];"                       \
+  "add.u32 %t10, %t0, 512; add.u32 %t8, %t10, %t8; st.shared.u32 [%t8], %t9; bar.sync 0;"
+#define OUT                                                                                                            \
+  "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [%map], [%t10], 128;\n"
+
+static void a_map_is_changed_in_shared_memory(void **state)
+{
+  (void)state;
+  static const map_case of = {
+      "f32",
+      MAP(.type = EMU_MAP_F32, .rank = 2, .dims = {32, 20}, .strides = {128}, .box = {32, 4}, .steps = S1),
+      {0},
+      "sm_100a"};
+  map_set_up(&of);
+  map_expect_ok(
+      &of, map_run("sm_100a",
+                   IN_SHARED CHANGE("swizzle_mode.shared::cta.b1024.b32", "[%t10], 3")
+                       CHANGE("swizzle_atomicity.shared.b1024.b32", "[%t10], 1") "bar.sync 0;" OUT CHANGED INIT LOAD(
+                           "2d.shared::cluster.global", "[%t1], [%map, {0, 5}], [%t0]") LOOK TO_GLOBAL,
+                   512, 1, 7));
+  for (unsigned i = 0; i < 512; i++) {
+    assert_int_equal(map_kernel_data.box[0][map_place(EMU_MAP_SWIZZLE_128_ATOM_32, i)], map_tensor[5 * 128 + i]);
+  }
+  emu_free(map_memory);
+}
+
+static const fault_row changes[] = {
+    {"no fence behind a change",
+     CHANGE("box_dim.global.b1024.b32", "[%map], 1, 4") "bar.sync 0;" INIT LOAD("2d.shared::cluster.global",
+                                                                                "[%t1], [%map, {0, 3}], [%t0]"),
+     EMU_ILLEGAL_INSTRUCTION, "was changed, and no fence.proxy.tensormap::generic.acquire has followed", NULL},
+    {"the fence's other half alone",
+     CHANGE("box_dim.global.b1024.b32", "[%map], 1, 4") "fence.proxy.tensormap::generic.release.gpu; bar.sync 0;" INIT
+         LOAD("2d.shared::cluster.global", "[%t1], [%map, {0, 3}], [%t0]"),
+     EMU_ILLEGAL_INSTRUCTION, "has followed", NULL},
+    {"a change that makes the map illegal",
+     CHANGE("box_dim.global.b1024.b32", "[%map], 0, 8")
+         CHANGED INIT LOAD("2d.shared::cluster.global", "[%t1], [%map, {0, 3}], [%t0]"),
+     EMU_ILLEGAL_INSTRUCTION, "tensor map: a box of 8 elements in dimension 0, no multiple of 16 bytes", NULL},
+    {"a rank of six", CHANGE("rank.global.b1024.b32", "[%map], 5"), EMU_ILLEGAL_INSTRUCTION,
+     "a value of 5, which a tensor map does not have", NULL},
+    {"an ordinal of five", CHANGE("box_dim.global.b1024.b32", "[%map], 5, 4"), EMU_ILLEGAL_INSTRUCTION,
+     "an ordinal of 5", NULL},
+    {"a swizzle of 96 bytes", CHANGE("swizzle_mode.global.b1024.b32", "[%map], 4"), EMU_ILLEGAL_INSTRUCTION,
+     "a value of 4", NULL},
+    {"a change of what is no map", CHANGE("rank.global.b1024.b32", "[%out+256], 1"), EMU_ILLEGAL_INSTRUCTION,
+     "no tensor map at 0x", NULL},
+    {"a fence of another size", "fence.proxy.tensormap::generic.acquire.gpu [%map], 64;", EMU_ILLEGAL_INSTRUCTION,
+     "a size of 64: 128, of a tensor map, is wanted", NULL},
+    {"atoms before sm_100", CHANGE("swizzle_atomicity.global.b1024.b32", "[%map], 0"), EMU_INVALID_PTX,
+     "sm_90a does not have this instruction", NULL},
+};
+
+static void wrong_changes_are_told(void **state)
+{
+  (void)state;
+  run_faults(changes, sizeof changes / sizeof changes[0]);
 }
 
 /* Pairs of four bits without gaps are bytes. */
@@ -306,6 +406,9 @@ int main(void)
       cmocka_unit_test(each_fault_is_told),
       cmocka_unit_test(what_is_not_emulated_is_refused),
       cmocka_unit_test(packed_elements_are_bytes),
+      cmocka_unit_test(a_map_is_changed_in_global_memory),
+      cmocka_unit_test(a_map_is_changed_in_shared_memory),
+      cmocka_unit_test(wrong_changes_are_told),
   };
   return SJ_TEST_RUN(tests);
 }
