@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tile of a matrix product as one writes it in CUDA C++ (tcgen05_gemm.cu), compiled by NVRTC for sm_100a: two stages,
- * filled by four warps with 128-byte swizzling, multiplied by a thread of a fifth, handed on by mbarriers, read back
- * from tensor memory. Its result is compared with the sum in doubles; each variant that leaves something out is caught. */
+/* A tile of a matrix product as one writes it in CUDA C++ (tcgen05_gemm.cu), compiled by NVRTC for sm_100a: two
+ * stages, filled by four warps with 128-byte swizzling, multiplied by a thread of a fifth, handed on by mbarriers, read
+ * back from tensor memory. Its result is compared with the sum in doubles; each variant that leaves something out is
+ * caught. */
 #include "test_main.h"
 
 #include <math.h>
