@@ -139,7 +139,7 @@ static void product_happens(emu_event *event, uint32_t lanes)
   (void)lanes;
   product *made = (product *)event;
   const emu_block *block = event->warp->block;
-  const emu_warp *warps = &block->warps[event->warp->index / EMU_GROUP_WARPS * EMU_GROUP_WARPS];
+  const emu_warp *warps = &block->warps[event->warp->index - event->warp->index % EMU_GROUP_WARPS];
   older_happen(event->warp, made);
   emu_common *common = emu_warpgroup_at(emu_warpgroup_of(event->warp), made->number);
   if (common != NULL) {
