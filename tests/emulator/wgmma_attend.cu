@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attention without a softmax, as Hopper kernels are written: a producer warpgroup that loads tiles by tensor maps, a
- * consumer warpgroup that multiplies them, a ring of stages with barriers between the two, registers that go from one to
- * the other. out = bf16(scale * Q K^T) V, for 64 queries. FAULT plants one: see test_wgmma_attend.c. */
+ * consumer warpgroup that multiplies them, a ring of stages with barriers between the two, registers that go from one
+ * to the other. out = bf16(scale * Q K^T) V, for 64 queries. FAULT plants one: see test_wgmma_attend.c. */
 #ifndef FAULT
 #define FAULT 0
 #endif
