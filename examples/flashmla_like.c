@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DeepSeek-V4 as it is served through FlashMLA's sparse decode: the cache of 584 bytes a token, a window and an extra
  * scope of compressed rows under one softmax, sinks, and FlashMLA's LSE: natural, without the sink, +infinity where a
- * token has no position, laid out [heads, tokens]. */
+ * token has no position, laid out [heads, tokens]. Few tokens with many positions: CTAs share a token's in splits, by way
+ * of a workspace. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@ enum {
   HEADS = 64,
   DIM = 512,
   WINDOW = 128,
-  EXTRA = 64,
+  EXTRA = 512,
   DATA_ROW = 576,          /* 448 e4m3, 64 bf16 */
   SCALE_ROW = 8,           /* an e8m0 byte for each 64 of the 448, and a pad */
   BLOCK_ALIGNMENT = 576,   /* FlashMLA and vLLM round a block up to it: 37,440 bytes at 64 slots */
@@ -38,7 +39,7 @@ static uint16_t q[TOKENS * HEADS * DIM], out[TOKENS * HEADS * DIM];
 static float sinks[HEADS], lse[HEADS * TOKENS];
 static int32_t window_indices[TOKENS * WINDOW], extra_indices[TOKENS * EXTRA];
 static const int32_t window_lens[TOKENS] = {WINDOW, 20, 0}; /* a long context, a short one, a row of padding */
-static const int32_t extra_lens[TOKENS] = {40, 0, 0};
+static const int32_t extra_lens[TOKENS] = {500, 0, 0};
 
 static uint8_t *find_row(pool *from, uint32_t slot)
 {
@@ -140,6 +141,18 @@ static void generate(void)
   }
 }
 
+/* Its first launch finds the workspace zeroed; every launch leaves it so that the next finds it as it wants it. */
+static void take_workspace(example_run *run, const swa_jit_kernel *kernel, swa_jit_decode_args *args)
+{
+  example_expect(swa_jit_workspace_bytes(kernel, TOKENS, HEADS, 1, args->num_splits, &args->workspace_bytes));
+  void *zeros = calloc(1, args->workspace_bytes);
+  if (zeros == NULL) {
+    abort();
+  }
+  args->workspace = example_upload(run, zeros, args->workspace_bytes);
+  free(zeros);
+}
+
 static void decode(example_run *run)
 {
   const swa_jit_kernel *kernel = NULL;
@@ -148,6 +161,7 @@ static void decode(example_run *run)
   config.extra_format = SWA_JIT_KV_FOOTER_584;
   config.extra_size = EXTRA;
   config.sinks = 1;
+  config.splits = 1;
   example_expect(swa_jit_arch_native(run->lib, &config.arch));
   example_expect(swa_jit_pick(TOKENS, HEADS, 0, &config));
   example_expect(swa_jit_kernel_get(run->lib, &config, &kernel));
@@ -170,6 +184,8 @@ static void decode(example_run *run)
   args.extra_indices = example_upload(run, extra_indices, sizeof extra_indices);
   args.extra_lens = example_upload(run, extra_lens, sizeof extra_lens);
   args.sinks = example_upload(run, sinks, sizeof sinks);
+  example_expect(swa_jit_pick_splits(&config, TOKENS, HEADS, 1, 0, &args.num_splits));
+  take_workspace(run, kernel, &args);
   args.out = example_alloc(run, sizeof out);
   args.lse = example_alloc(run, sizeof lse);
   args.lse_form = SWA_JIT_LSE_EMPTY_PLUS_INFINITY;
