@@ -44,14 +44,28 @@ static uint32_t least_half(uint32_t a, uint32_t b, bool is_bf16, bool most)
   return a_below == most ? b : a;
 }
 
-static uint64_t floats(unsigned operation, unsigned type, uint64_t a, uint64_t b)
+/* Sums in global memory are made by the cache: f32 flushes what is subnormal, f64 leaves a NaN as it is. */
+static uint64_t sum_f32(float a, float b, bool in_global)
+{
+  const float sum = in_global ? emu_flush(emu_flush(a) + emu_flush(b)) : a + b;
+  return emu_bits32(emu_canonical(sum));
+}
+
+static uint64_t sum_f64(double a, double b, bool in_global)
+{
+  if (in_global && (a != a || b != b)) {
+    return emu_bits64(b != b ? b : a);
+  }
+  return emu_bits64(emu_nan64(a + b, b, a, 0));
+}
+
+static uint64_t floats(unsigned operation, unsigned type, uint64_t a, uint64_t b, bool in_global)
 {
   if (type == EMU_ATOMIC_F32) {
-    return emu_bits32(emu_canonical(emu_float32((uint32_t)a) + emu_float32((uint32_t)b)));
+    return sum_f32(emu_float32((uint32_t)a), emu_float32((uint32_t)b), in_global);
   }
   if (type == EMU_ATOMIC_F64) {
-    const double sum = emu_float64(a) + emu_float64(b);
-    return sum != sum ? 0xfff8000000000000ull : emu_bits64(sum);
+    return sum_f64(emu_float64(a), emu_float64(b), in_global);
   }
   const bool is_bf16 = type == EMU_ATOMIC_BF16 || type == EMU_ATOMIC_BF16X2;
   uint64_t result = 0;
@@ -92,7 +106,7 @@ static uint64_t integers(unsigned operation, unsigned type, uint64_t a, uint64_t
   }
 }
 
-static uint64_t apply(unsigned operation, unsigned type, uint64_t old, uint64_t b, uint64_t c)
+static uint64_t apply(unsigned operation, unsigned type, uint64_t old, uint64_t b, uint64_t c, bool in_global)
 {
   if (operation == EMU_ATOMIC_CAS) {
     return old == b ? c : old;
@@ -100,7 +114,7 @@ static uint64_t apply(unsigned operation, unsigned type, uint64_t old, uint64_t 
   if (operation == EMU_ATOMIC_EXCH) {
     return b;
   }
-  return type >= EMU_ATOMIC_F32 && type <= EMU_ATOMIC_BF16X2 ? floats(operation, type, old, b)
+  return type >= EMU_ATOMIC_F32 && type <= EMU_ATOMIC_BF16X2 ? floats(operation, type, old, b, in_global)
                                                              : integers(operation, type, old, b);
 }
 
@@ -109,19 +123,13 @@ uint32_t emu_atomic_size(unsigned type)
   return sizes[type];
 }
 
-static uint64_t without_subnormals(uint64_t bits, unsigned type)
-{
-  return type == EMU_ATOMIC_F32 && (bits & 0x7f800000) == 0 ? bits & 0x80000000 : bits;
-}
-
 void emu_atomic_reduce(uint8_t *at, unsigned operation, unsigned type, uint64_t value)
 {
   const unsigned which = (unsigned)((uintptr_t)at / 16 % LOCKS), size = sizes[type];
   uint64_t old = 0;
   lock(which);
   memcpy(&old, at, size);
-  const uint64_t made = without_subnormals(
-      apply(operation, type, without_subnormals(old, type), without_subnormals(value, type), 0), type);
+  const uint64_t made = apply(operation, type, old, value, 0, true);
   memcpy(at, &made, size);
   unlock(which);
 }
@@ -144,7 +152,9 @@ static emu_next run(emu_warp *warp, const emu_step *step, uint32_t active, emu_s
     lock(which);
     uint64_t old = 0;
     memcpy(&old, at, size);
-    const uint64_t made = apply(operation, type, old, b, c);
+    uint64_t inside;
+    const bool in_global = (space == EMU_GENERIC ? emu_generic(address, &inside) : space) == EMU_GLOBAL;
+    const uint64_t made = apply(operation, type, old, b, c, in_global);
     memcpy(at, &made, size);
     unlock(which);
     if (step->num_dst > 0) {

@@ -21,7 +21,8 @@ static uint64_t product_half(unsigned arg, uint64_t a, uint64_t b)
   return (arg & IS_SIGNED) != 0 ? (uint64_t)((int64_t)(int32_t)a * (int32_t)b >> 32) : a * b >> 32;
 }
 
-/* Choice: cc, the carry is kept. */
+/* A difference is the sum with all bits of b turned over and one more: its carry means that nothing was borrowed, as an
+ * addc behind it sees. Choice: cc, the carry is kept. */
 static emu_next sum(emu_warp *warp, const emu_step *step, uint32_t active)
 {
   const unsigned arg = step->arg, bits = (arg & IS_64) != 0 ? 64 : 32;
@@ -41,8 +42,8 @@ static emu_next sum(emu_warp *warp, const emu_step *step, uint32_t active)
       a = product_half(arg, a, b) & mask;
       b = emu_lane(warp, &step->src[2], lane);
     }
-    const unsigned in = (arg & TAKES) != 0 ? warp->carry >> lane & 1 : 0;
-    const wide_u all = (arg & SUB) != 0 ? (wide_u)a - b - in : (wide_u)a + b + in;
+    const unsigned in = (arg & TAKES) != 0 ? warp->carry >> lane & 1 : (arg & SUB) != 0;
+    const wide_u all = (wide_u)a + ((arg & SUB) != 0 ? ~b & mask : b) + in;
     emu_set_lane(warp, &step->dst[0], lane, (uint64_t)all & mask);
     carry |= (uint32_t)(all >> bits & 1) << lane;
   }

@@ -114,7 +114,7 @@ static uint64_t float_bits(double value, unsigned type, emu_rounding rounding, b
     return emu_bits32(flush ? emu_flush(result) : result);
   }
   default:
-    return value != value ? 0xfff8000000000000ull : emu_bits64(value);
+    return emu_bits64(value);
   }
 }
 
@@ -132,13 +132,13 @@ static double whole_value(double value, unsigned choice)
   }
 }
 
-/* Out of range: the nearest that there is; NaN: 0, but the top bit alone for a result of 64 bits from f32 and f64. */
-static uint64_t to_integer(double value, unsigned choice, unsigned type)
+/* Out of range: the nearest that there is; NaN: 0, but the top bit alone in a result of 64 bits and in any from f64. */
+static uint64_t to_integer(double value, unsigned choice, unsigned type, bool from_f64)
 {
   const unsigned bits = integers[type].bits;
   const bool is_signed = integers[type].is_signed;
   if (value != value) {
-    return bits == 64 ? 0x8000000000000000ull : 0;
+    return bits == 64 || from_f64 ? 1ull << (bits - 1) : 0;
   }
   const double whole = whole_value(value, choice);
   const double above = ldexp(1, (int)bits - (is_signed ? 1 : 0)), least = is_signed ? -above : 0;
@@ -158,7 +158,7 @@ static emu_next float_to_int(emu_warp *warp, const emu_step *step, uint32_t acti
   EMU_FOR_LANES(lane, active)
   {
     const double value = float_value(emu_lane(warp, &step->src[0], lane), from, step->mods[1] != 0);
-    emu_set_lane(warp, &step->dst[0], lane, take(to_integer(value, step->mods[0], to), to));
+    emu_set_lane(warp, &step->dst[0], lane, take(to_integer(value, step->mods[0], to, from == F64), to));
   }
   return EMU_NEXT;
 }
@@ -199,6 +199,26 @@ static emu_next int_to_float(emu_warp *warp, const emu_step *step, uint32_t acti
   return EMU_NEXT;
 }
 
+/* A NaN's sign and payload are kept to and from f64, and from bf16 to f32, where nothing but its place changes. */
+static uint64_t nan_bits(uint64_t raw, unsigned from, unsigned to, bool flush)
+{
+  static const struct {
+    uint8_t bits, mantissa;
+  } formats[] = {[F16] = {16, 10}, [BF16] = {16, 7}, [F32] = {32, 23}, [F64] = {64, 52}};
+  static const uint32_t canonical[] = {[F16] = 0x7fff, [BF16] = 0x7fff, [F32] = EMU_NAN32, [F64] = 0};
+  const unsigned bits = formats[to].bits, mantissa = formats[to].mantissa;
+  if (from == BF16 && to == F32 && !flush) {
+    return raw << 16;
+  }
+  raw = flush && from == F32 ? EMU_NAN32 : raw;
+  if (from != F64 && to != F64) {
+    return canonical[to];
+  }
+  const uint64_t sign = raw >> (formats[from].bits - 1) & 1, payload = raw << (64 - formats[from].mantissa);
+  const uint64_t quiet = (1ull << (bits - mantissa)) - 1; /* the exponent and the first bit of the payload */
+  return sign << (bits - 1) | quiet << (mantissa - 1) | payload >> (64 - mantissa);
+}
+
 /* Choices: rounding (rn rz rm rp rni rzi rmi rpi), ftz, sat, to, from (f16, bf16, f32, f64). */
 static emu_next float_to_float(emu_warp *warp, const emu_step *step, uint32_t active)
 {
@@ -207,7 +227,12 @@ static emu_next float_to_float(emu_warp *warp, const emu_step *step, uint32_t ac
   EMU_FOR_LANES(lane, active)
   {
     const uint64_t raw = emu_lane(warp, &step->src[0], lane);
-    double value = float_value(raw, from, flush);
+    double value = float_value(raw, from, flush && to != F16);
+    if (value != value && step->mods[2] == 0) {
+      const bool is_move = from == F64 && to == F64 && mode == 0;
+      emu_set_lane(warp, &step->dst[0], lane, is_move ? raw : nan_bits(raw, from, to, flush));
+      continue;
+    }
     value = mode > 4 ? whole_value(value, mode - 4) : value;
     if (step->mods[2] != 0) {
       value = value > 0 ? (value < 1 ? value : 1) : 0;
@@ -238,15 +263,16 @@ static unsigned small_width(unsigned format)
   return format <= TO_BF16 ? 16 : format == TO_E2M1 ? 4 : 8;
 }
 
-/* a goes to the upper half. Choices: rounding (rn, rz), satfinite, relu. arg: the format. */
+/* a goes to the upper half. Choices: rounding (rn, rz), then satfinite and relu, but of 16 bits relu and satfinite.
+ * arg: the format. */
 static emu_next pack_f32(emu_warp *warp, const emu_step *step, uint32_t active)
 {
   const float *a = EMU_IN(f32, warp, &step->src[0]), *b = EMU_IN(f32, warp, &step->src[1]);
   uint32_t *to = emu_out32(warp, &step->dst[0]);
   const emu_rounding rounding = step->mods[0] == 2 ? EMU_RZ : EMU_RN;
-  const bool relu = step->mods[2] != 0;
-  const bool saturates = step->mods[1] != 0;
   const unsigned width = small_width(step->arg);
+  const bool relu = step->mods[width == 16 ? 1 : 2] != 0;
+  const bool saturates = step->mods[width == 16 ? 2 : 1] != 0;
   if (width == 16 && rounding == EMU_RN && !relu && !saturates) {
     if (step->arg == TO_BF16) {
       EMU_LANE_LOOP(active, { to[lane] = emu_to_bf16(a[lane]) << 16 | emu_to_bf16(b[lane]); })
@@ -373,6 +399,7 @@ static emu_next unpack_ue8m0(emu_warp *warp, const emu_step *step, uint32_t acti
   return EMU_NEXT;
 }
 
+/* Choice: relu. arg: the rounding. */
 static emu_next to_tf32(emu_warp *warp, const emu_step *step, uint32_t active)
 {
   const uint32_t *from = emu_in32(warp, &step->src[0]);
@@ -383,7 +410,9 @@ static emu_next to_tf32(emu_warp *warp, const emu_step *step, uint32_t active)
     const bool special = (bits & 0x7f800000) == 0x7f800000;
     const uint32_t half = step->arg == EMU_RNA ? 0x1000 : step->arg == EMU_RN ? 0xfff + odd : 0;
     const uint32_t rounded = special ? bits : (bits + half) & ~0x1fffu;
-    to[lane] = special && (bits & 0x7fffff) != 0 ? EMU_NAN32 : rounded;
+    const bool nan = special && (bits & 0x7fffff) != 0;
+    const uint32_t nan_of = step->arg == EMU_RNA ? bits & ~0x1fffu : EMU_NAN32 & ~0x1fffu;
+    to[lane] = nan ? nan_of : step->mods[0] != 0 && bits >> 31 != 0 ? 0 : rounded;
   }
   return EMU_NEXT;
 }
@@ -403,10 +432,12 @@ static const emu_row rows[] = {
     ROW("cvt.rni|rzi|rmi|rpi.ftz?.sat?." INTEGERS "." FLOATS, "=x x", float_to_int, 0, 0),
     ROW("cvt.rn|rz|rm|rp.sat?." FLOATS "." INTEGERS, "=x x", int_to_float, 0, 0),
     ROW("cvt.rn|rz|rm|rp|rni|rzi|rmi|rpi?.ftz?.sat?." FLOATS "." FLOATS, "=x x", float_to_float, 0, 0),
-    ROW("cvt.rn|rz.-?.relu?.f16x2.f32", "=w w w", pack_f32, TO_F16, 80),
-    ROW("cvt.rn|rz.-?.relu?.bf16x2.f32", "=w w w", pack_f32, TO_BF16, 80),
+    ROW("cvt.rn|rz.relu?.satfinite?.f16x2.f32", "=w w w", pack_f32, TO_F16, 80),
+    ROW("cvt.rn|rz.relu?.satfinite?.bf16x2.f32", "=w w w", pack_f32, TO_BF16, 80),
     ROW("cvt.rn|rz.relu|-.satfinite?.f16.f32", "=h w", one_f32, TO_F16, 80),
     ROW("cvt.rn|rz.relu|-.satfinite?.bf16.f32", "=h w", one_f32, TO_BF16, 80),
+    ROW("cvt.rn|rz.-?.satfinite|-.f16.f32", "=h w", one_f32, TO_F16, 80),
+    ROW("cvt.rn|rz.-?.satfinite|-.bf16.f32", "=h w", one_f32, TO_BF16, 80),
     ROW("cvt.rn|-.satfinite?.relu?.e4m3x2.f32", "=h w w", pack_f32, TO_E4M3, 89),
     ROW("cvt.rn|-.satfinite?.relu?.e5m2x2.f32", "=h w w", pack_f32, TO_E5M2, 89),
     ROW("cvt.rn|-.satfinite?.relu?.e2m3x2.f32", "=h w w", pack_f32, TO_E2M3, 100 | 128),
@@ -420,9 +451,9 @@ static const emu_row rows[] = {
     ROW("cvt.rn.relu?.f16x2.e3m2x2", "=w h", unpack_small, TO_E3M2, 100 | 128),
     ROW("cvt.rz|rp.satfinite?.ue8m0x2.f32", "=h w w", pack_ue8m0, 0, 100 | 128),
     ROW("cvt.rn.bf16x2.ue8m0x2", "=w h", unpack_ue8m0, 0, 100 | 128),
-    ROW("cvt.rna.tf32.f32", "=w w", to_tf32, EMU_RNA, 80),
-    ROW("cvt.rn.tf32.f32", "=w w", to_tf32, EMU_RN, 90),
-    ROW("cvt.rz.tf32.f32", "=w w", to_tf32, EMU_RZ, 90),
+    ROW("cvt.rna.-?.tf32.f32", "=w w", to_tf32, EMU_RNA, 80),
+    ROW("cvt.rn.relu?.tf32.f32", "=w w", to_tf32, EMU_RN, 90),
+    ROW("cvt.rz.relu?.tf32.f32", "=w w", to_tf32, EMU_RZ, 90),
 };
 
 EMU_FAMILY(emu_family_convert, rows);

@@ -71,10 +71,10 @@ static double exact(unsigned operation, float a, float b, float c)
 }
 
 /* x + y is -0 where it is exactly 0 and rounded down, but for +0 + +0. */
-static float fix_zero(unsigned operation, emu_rounding rounding, float result, float a, float b, float c)
+static float zero_of(unsigned operation, emu_rounding rounding, double zero, float a, float b, float c)
 {
-  if (result != 0 || rounding != EMU_RM || operation > FMA || operation == MUL) {
-    return result;
+  if (rounding != EMU_RM || operation > FMA || operation == MUL) {
+    return (float)zero;
   }
   const float x = operation == FMA ? a * b : a, y = operation == FMA ? c : operation == SUB ? -b : b;
   return x == 0 && y == 0 && !signbit(x) && !signbit(y) ? 0.0f : -0.0f;
@@ -93,9 +93,9 @@ static emu_next general_f32(emu_warp *warp, const emu_step *step, uint32_t activ
     const float a = flush ? emu_flush(in_a[lane]) : in_a[lane];
     const float b = flush ? emu_flush(in_b[lane]) : in_b[lane];
     const float c = flush ? emu_flush(in_c[lane]) : in_c[lane];
-    float result = emu_round_f32(exact(step->arg, a, b, c), rounding);
-    result = fix_zero(step->arg, rounding, result, a, b, c);
-    result = flush ? emu_flush(result) : result;
+    const double value = exact(step->arg, a, b, c);
+    float result = value == 0 ? zero_of(step->arg, rounding, value, a, b, c) : emu_round_f32(value, rounding);
+    result = flush ? emu_flush_result(value, result, rounding) : result;
     to[lane] = saturate ? emu_saturate(result) : result;
   }
   return EMU_NEXT;
@@ -105,6 +105,13 @@ static emu_next general_f32(emu_warp *warp, const emu_step *step, uint32_t activ
 
 enum { EX2, LG2, SIN, COS, TANH, RSQRT, APPROX_RCP, APPROX_SQRT };
 
+/* The hardware takes an angle in turns: a product with a rounded 1 / (2 pi), cut to f32, less whole turns. */
+static double turned(double a)
+{
+  const double turns = (double)emu_round_f32(a * 0x1.45f306p-3, EMU_RZ);
+  return copysign(turns - trunc(turns), a) * 0x1.921fb54442d18p+2;
+}
+
 static double approximate(unsigned operation, double a)
 {
   switch (operation) {
@@ -113,9 +120,9 @@ static double approximate(unsigned operation, double a)
   case LG2:
     return log2(a);
   case SIN:
-    return sin(a);
+    return sin(turned(a));
   case COS:
-    return cos(a);
+    return cos(turned(a));
   case TANH:
     return tanh(a);
   case RSQRT:
@@ -164,10 +171,11 @@ static float flush_if(const emu_step *step, float value)
 {
   return step->mods[0] != 0 ? emu_flush(value) : value;
 }
-EMU_UNARY(abs_f32, f32, f32, emu_float32(emu_bits32(flush_if(step, a)) & 0x7fffffff))
-EMU_UNARY(neg_f32, f32, f32, emu_float32(emu_bits32(flush_if(step, a)) ^ 0x80000000))
-EMU_UNARY(abs_f64, u64, u64, a & 0x7fffffffffffffff)
-EMU_UNARY(neg_f64, u64, u64, a ^ 0x8000000000000000)
+EMU_UNARY(abs_f32, f32, f32, emu_canonical(emu_float32(emu_bits32(flush_if(step, a)) & 0x7fffffff)))
+EMU_UNARY(neg_f32, f32, f32, emu_canonical(emu_float32(emu_bits32(flush_if(step, a)) ^ 0x80000000)))
+/* A NaN keeps its sign. */
+EMU_UNARY(abs_f64, f64, f64, a != a ? emu_quiet64(a) : fabs(a))
+EMU_UNARY(neg_f64, f64, f64, a != a ? emu_quiet64(a) : -a)
 EMU_BINARY(copysign_f32, u32, u32, (a & 0x80000000) | (b & 0x7fffffff))
 EMU_BINARY(copysign_f64, u64, u64, (a & 0x8000000000000000) | (b & 0x7fffffffffffffff))
 
@@ -216,12 +224,6 @@ static emu_next min_max_f32(emu_warp *warp, const emu_step *step, uint32_t activ
 
 /* ---- f64 -------------------------------------------------------------------------------------------------- */
 
-#define NAN64 0xfff8000000000000ull
-static double canonical64(double value)
-{
-  return value != value ? emu_float64(NAN64) : value;
-}
-
 /* Kept from being moved out of the part where the host rounds otherwise. */
 __attribute__((noinline)) static double do_f64(unsigned operation, double a, double b, double c)
 {
@@ -254,7 +256,10 @@ static emu_next general_f64(emu_warp *warp, const emu_step *step, uint32_t activ
   fesetround(modes[rounding_of(step)]);
   EMU_FOR_LANES(lane, active)
   {
-    to[lane] = canonical64(do_f64(step->arg, in_a[lane], in_b[lane], in_c[lane]));
+    const double a = in_a[lane], b = in_b[lane], c = in_c[lane];
+    const double result = do_f64(step->arg, a, b, c);
+    const double second = step->num_src > 1 && !(step->arg == DIV && a != a) ? b : 0;
+    to[lane] = emu_nan64(result, a, second, step->num_src > 2 ? c : 0);
   }
   fesetround(FE_TONEAREST);
   return EMU_NEXT;
@@ -263,7 +268,7 @@ static emu_next general_f64(emu_warp *warp, const emu_step *step, uint32_t activ
 static double pick64(double a, double b, bool most)
 {
   if (a != a || b != b) {
-    return a != a && b != b ? emu_float64(NAN64) : a != a ? b : a;
+    return a != a && b != b ? emu_quiet64(b) : a != a ? b : a;
   }
   if (a == 0 && b == 0) {
     return (signbit(a) != 0) == most ? b : a;
@@ -287,8 +292,8 @@ static bool test_class(unsigned what, uint64_t bits, unsigned mantissa, uint64_t
     return exponent != exponents || fraction == 0;
   case 4: /* notanumber */
     return exponent == exponents && fraction != 0;
-  case 5: /* normal */
-    return exponent != exponents && exponent != 0;
+  case 5: /* normal, zeros too */
+    return exponent != exponents && (exponent != 0 || fraction == 0);
   default: /* subnormal */
     return exponent == 0 && fraction != 0;
   }

@@ -73,19 +73,19 @@ EMU_TERNARY(sad_s32, s32, s32, (uint32_t)c + (a > b ? (uint32_t)a - (uint32_t)b 
 EMU_TERNARY(sad_u64, u64, u64, c + (a > b ? a - b : b - a))
 EMU_TERNARY(sad_s64, s64, s64, (uint64_t)c + (a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a))
 
-/* By zero the hardware gives all ones, and the dividend as the rest; the most negative number over -1 wraps. */
+/* By zero the hardware gives all ones, as the rest too; the most negative number over -1 wraps. */
 EMU_BINARY(div_u16, u16, u16, b == 0 ? 0xffff : a / b)
 EMU_BINARY(div_u32, u32, u32, b == 0 ? UINT32_MAX : a / b)
 EMU_BINARY(div_u64, u64, u64, b == 0 ? UINT64_MAX : a / b)
 EMU_BINARY(div_s16, s16, s16, b == 0 ? -1 : a / b)
 EMU_BINARY(div_s32, s32, s32, b == 0 ? -1 : (int64_t)a / b)
 EMU_BINARY(div_s64, s64, s64, b == 0 ? -1 : b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b)
-EMU_BINARY(rem_u16, u16, u16, b == 0 ? a : a % b)
-EMU_BINARY(rem_u32, u32, u32, b == 0 ? a : a % b)
-EMU_BINARY(rem_u64, u64, u64, b == 0 ? a : a % b)
-EMU_BINARY(rem_s16, s16, s16, b == 0 ? a : a % b)
-EMU_BINARY(rem_s32, s32, s32, b == 0 ? a : (int64_t)a % b)
-EMU_BINARY(rem_s64, s64, s64, b == 0 ? a : b == -1 ? 0 : a % b)
+EMU_BINARY(rem_u16, u16, u16, b == 0 ? 0xffff : a % b)
+EMU_BINARY(rem_u32, u32, u32, b == 0 ? UINT32_MAX : a % b)
+EMU_BINARY(rem_u64, u64, u64, b == 0 ? UINT64_MAX : a % b)
+EMU_BINARY(rem_s16, s16, s16, b == 0 ? -1 : a % b)
+EMU_BINARY(rem_s32, s32, s32, b == 0 ? -1 : (int64_t)a % b)
+EMU_BINARY(rem_s64, s64, s64, b == 0 ? -1 : b == -1 ? 0 : a % b)
 
 EMU_UNARY(abs_s16, u16, s16, a < 0 ? -a : a)
 EMU_UNARY(abs_s32, u32, s32, a < 0 ? 0 - (uint32_t)a : (uint32_t)a)
@@ -200,6 +200,20 @@ static uint64_t extract(uint64_t value, uint32_t at, uint32_t count, unsigned bi
 EMU_TERNARY(bfe_u32, u32, u32, extract(a, b, c, 32, false))
 EMU_TERNARY(bfe_s32, u32, u32, extract(a, b, c, 32, true))
 
+/* Of 64 bits position and length are not cut to 8 bits, as the documentation has it and as those of 32 bits are. */
+static uint64_t low_mask(uint32_t count)
+{
+  return count >= 64 ? ~0ull : (1ull << count) - 1;
+}
+
+static uint64_t extract_64(uint64_t value, uint32_t pos, uint32_t len, bool is_signed)
+{
+  const uint64_t mask = low_mask(len), spread = is_signed && value >> 63 != 0 ? ~0ull : 0;
+  const uint64_t field = (pos == 0 ? value : pos >= 64 ? spread : value >> pos | spread << (64 - pos)) & mask;
+  const bool negative = is_signed && len >= 1 && len <= 64 && field >> (len - 1) != 0;
+  return negative ? field | ~mask : field;
+}
+
 static emu_next bfe_64(emu_warp *warp, const emu_step *step, uint32_t active)
 {
   uint64_t *to = emu_out64(warp, &step->dst[0]);
@@ -207,18 +221,22 @@ static emu_next bfe_64(emu_warp *warp, const emu_step *step, uint32_t active)
   const uint32_t *pos = emu_in32(warp, &step->src[1]), *len = emu_in32(warp, &step->src[2]);
   EMU_FOR_LANES(lane, active)
   {
-    to[lane] = extract(from[lane], pos[lane], len[lane], 64, step->arg != 0);
+    to[lane] = extract_64(from[lane], pos[lane], len[lane], step->arg != 0);
   }
   return EMU_NEXT;
 }
 
 static uint64_t insert(uint64_t field, uint64_t into, uint32_t at, uint32_t count, unsigned bits)
 {
+  if (bits == 64) {
+    const uint64_t own = low_mask(count);
+    return at >= 64 ? into : (into & ~(own << at)) | (field & own) << at;
+  }
   const uint32_t pos = at & 255, len = count & 255;
   if (pos >= bits || len == 0) {
     return into;
   }
-  const uint64_t mask = (len >= 64 ? ~0ull : (1ull << len) - 1) << pos;
+  const uint64_t mask = low_mask(len) << pos;
   return (into & ~mask) | (field << pos & mask);
 }
 

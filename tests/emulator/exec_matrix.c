@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ldmatrix, stmatrix and mma.sync. Products of a row and a column are summed exactly in double, the accumulator
- * added and the sum rounded once: the hardware's own order is not documented. */
+/* ldmatrix, stmatrix and mma.sync. */
 #include "families.h"
 #include "lanes.h"
+#include "matrix_sum.h"
 #include "numbers.h"
 
 /* ---- ldmatrix, stmatrix ----------------------------------------------------------------------------------- */
@@ -84,7 +84,7 @@ static emu_next stmatrix(emu_warp *warp, const emu_step *step, uint32_t active)
 
 /* Of 16 and 8 bits; tf32 is f32 with the lower bits left out. */
 enum { IN_F16, IN_BF16, IN_E4M3, IN_E5M2, IN_TF32 };
-enum { M = 16, N = 8, MAX_K = 32 };
+enum { M = EMU_MMA_M, N = EMU_MMA_N, MAX_K = EMU_MMA_K };
 
 static float element(uint32_t word, unsigned index, unsigned type)
 {
@@ -107,6 +107,13 @@ static unsigned per_word(unsigned type)
   return type == IN_TF32 ? 1 : type <= IN_BF16 ? 2 : 4;
 }
 
+/* Where element j of the word that holds elements each * word and on of a row is put: of bytes, which are multiplied in
+ * two steps, the first two of each word go to the first half. */
+static unsigned place_of(unsigned word, unsigned j, unsigned each, unsigned k)
+{
+  return each < 4 ? word * each + j : j / 2 * (k / 2) + 2 * word + j % 2;
+}
+
 /* A[m][k]: register i of lane 4 r + c has row r + 8 (i mod 2) and the c-th word of half i / 2 of the row, a half
  * having four words. A k of four words only has no second half. */
 static void gather_a(const emu_warp *warp, const emu_slot *slots, unsigned k, unsigned type, float to[M][MAX_K])
@@ -115,9 +122,9 @@ static void gather_a(const emu_warp *warp, const emu_slot *slots, unsigned k, un
   for (unsigned i = 0; i < registers; i++) {
     const uint32_t *from = emu_in32(warp, &slots[i]);
     for (unsigned lane = 0; lane < EMU_LANES; lane++) {
-      const unsigned row = lane / 4 + 8 * (i % 2), at = (lane % 4 + 4 * (i / 2)) * each;
+      const unsigned row = lane / 4 + 8 * (i % 2), word = lane % 4 + 4 * (i / 2);
       for (unsigned j = 0; j < each; j++) {
-        to[row][at + j] = element(from[lane], j, type);
+        to[row][place_of(word, j, each, k)] = element(from[lane], j, type);
       }
     }
   }
@@ -130,51 +137,47 @@ static void gather_b(const emu_warp *warp, const emu_slot *slots, unsigned k, un
   for (unsigned i = 0; i < registers; i++) {
     const uint32_t *from = emu_in32(warp, &slots[i]);
     for (unsigned lane = 0; lane < EMU_LANES; lane++) {
-      const unsigned at = (lane % 4 + 4 * i) * each;
       for (unsigned j = 0; j < each; j++) {
-        to[at + j][lane / 4] = element(from[lane], j, type);
+        to[place_of(lane % 4 + 4 * i, j, each, k)][lane / 4] = element(from[lane], j, type);
       }
     }
   }
 }
 
-static void multiply(unsigned k, float a[M][MAX_K], float b[MAX_K][N], double sums[M][N])
+/* Register i of lane 4 r + c: row r + 8 (i / 2), column 2 c + i mod 2; of 16 bits two columns to a register. */
+static void gather_c(const emu_warp *warp, const emu_slot *c, bool is_f16, float to[M][N])
+{
+  for (unsigned i = 0; i < (is_f16 ? 2 : 4); i++) {
+    const uint32_t *from = emu_in32(warp, &c[i]);
+    for (unsigned lane = 0; lane < EMU_LANES; lane++) {
+      if (is_f16) {
+        to[lane / 4 + 8 * i][2 * (lane % 4)] = emu_f16_value(from[lane] & 0xffff);
+        to[lane / 4 + 8 * i][2 * (lane % 4) + 1] = emu_f16_value(from[lane] >> 16);
+      } else {
+        to[lane / 4 + 8 * (i / 2)][2 * (lane % 4) + i % 2] = emu_float32(from[lane]);
+      }
+    }
+  }
+}
+
+static void scatter(const emu_warp *warp, const emu_slot *d, bool is_f16, float sums[M][N])
+{
+  for (unsigned i = 0; i < (is_f16 ? 2 : 4); i++) {
+    uint32_t *to = emu_out32(warp, &d[i]);
+    for (unsigned lane = 0; lane < EMU_LANES; lane++) {
+      const float *pair = &sums[lane / 4 + 8 * (is_f16 ? i : i / 2)][2 * (lane % 4)];
+      to[lane] = is_f16 ? emu_to_f16(pair[0]) | emu_to_f16(pair[1]) << 16 : emu_bits32(emu_canonical(pair[i % 2]));
+    }
+  }
+}
+
+/* sums += with, each rounded to nearest. */
+static void add_rounded(float sums[M][N], float with[M][N], bool is_f16)
 {
   for (unsigned m = 0; m < M; m++) {
-    double row[N] = {0};
-    for (unsigned i = 0; i < k; i++) {
-      const double factor = a[m][i];
-      for (unsigned n = 0; n < N; n++) {
-        row[n] += factor * (double)b[i][n];
-      }
-    }
-    memcpy(sums[m], row, sizeof row);
-  }
-}
-
-/* Register i of lane 4 r + c: row r + 8 (i / 2), column 2 c + i mod 2. */
-static void scatter_f32(const emu_warp *warp, const emu_step *step, const emu_slot *c, double sums[M][N])
-{
-  for (unsigned i = 0; i < 4; i++) {
-    const float *with = EMU_IN(f32, warp, &c[i]);
-    float *to = EMU_OUT(f32, warp, &step->dst[i]);
-    for (unsigned lane = 0; lane < EMU_LANES; lane++) {
-      const double sum = sums[lane / 4 + 8 * (i / 2)][2 * (lane % 4) + i % 2];
-      to[lane] = emu_canonical((float)(sum + (double)with[lane]));
-    }
-  }
-}
-
-static void scatter_f16(const emu_warp *warp, const emu_step *step, const emu_slot *c, double sums[M][N])
-{
-  for (unsigned i = 0; i < 2; i++) {
-    const uint32_t *with = emu_in32(warp, &c[i]);
-    uint32_t *to = emu_out32(warp, &step->dst[i]);
-    for (unsigned lane = 0; lane < EMU_LANES; lane++) {
-      const double *sum = &sums[lane / 4 + 8 * i][2 * (lane % 4)];
-      const uint32_t low = emu_to_f16(emu_odd_f32(emu_sum_odd(sum[0], emu_f16_value(with[lane] & 0xffff))));
-      const uint32_t high = emu_to_f16(emu_odd_f32(emu_sum_odd(sum[1], emu_f16_value(with[lane] >> 16))));
-      to[lane] = low | high << 16;
+    for (unsigned n = 0; n < N; n++) {
+      const float sum = sums[m][n] + with[m][n];
+      sums[m][n] = is_f16 ? emu_f16_value(emu_to_f16(sum)) : sum;
     }
   }
 }
@@ -184,20 +187,30 @@ typedef struct mma_shape {
   bool f16_result;
 } mma_shape;
 
+/* Bytes become f16 and are multiplied in two steps from 0 on; the accumulator is added at the end. */
+static void multiply(mma_shape shape, float a[M][MAX_K], float b[MAX_K][N], float c[M][N])
+{
+  if (per_word(shape.a_type) < 4) {
+    emu_matrix_add(a, b, 0, shape.k, shape.f16_result, c);
+    return;
+  }
+  float sums[M][N] = {{0}};
+  for (unsigned from = 0; from < shape.k; from += shape.k / 2) {
+    emu_matrix_add(a, b, from, from + shape.k / 2, shape.f16_result, sums);
+  }
+  add_rounded(c, sums, shape.f16_result);
+}
+
 static emu_next product(emu_warp *warp, const emu_step *step, mma_shape shape)
 {
-  float a[M][MAX_K], b[MAX_K][N];
-  double sums[M][N];
+  float a[M][MAX_K], b[MAX_K][N], c[M][N];
   const unsigned a_registers = shape.k / per_word(shape.a_type) / 2, b_registers = a_registers / 2;
   const emu_slot *b_slots = step->src + a_registers;
   gather_a(warp, step->src, shape.k, shape.a_type, a);
   gather_b(warp, b_slots, shape.k, shape.b_type, b);
-  multiply(shape.k, a, b, sums);
-  if (shape.f16_result) {
-    scatter_f16(warp, step, b_slots + b_registers, sums);
-  } else {
-    scatter_f32(warp, step, b_slots + b_registers, sums);
-  }
+  gather_c(warp, b_slots + b_registers, shape.f16_result, c);
+  multiply(shape, a, b, c);
+  scatter(warp, step->dst, shape.f16_result, c);
   return EMU_NEXT;
 }
 

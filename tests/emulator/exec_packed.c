@@ -20,6 +20,11 @@ static float value_of(const emu_how *how, uint32_t bits)
   return how->flush && !how->is_bf16 && (bits & 0x7c00) == 0 ? copysignf(0.0f, value) : value;
 }
 
+static bool is_nan(const emu_how *how, uint32_t bits)
+{
+  return (bits & 0x7fff) > (how->is_bf16 ? 0x7f80u : 0x7c00u);
+}
+
 static double exact(unsigned operation, double a, double b, double c)
 {
   switch (operation) {
@@ -68,19 +73,21 @@ static uint32_t finish(const emu_how *how, double result)
 {
   const float near = emu_odd_f32(result);
   uint32_t bits = how->is_bf16 ? emu_to_bf16(near) : emu_to_f16(near);
-  if (how->flush && !how->is_bf16 && (bits & 0x7c00) == 0) {
+  /* As if exponents had no end: what rounding made the least normal number alone is 0 too. */
+  if (how->flush && !how->is_bf16 && fabs(result) < 0x1p-13
+      && (emu_to_f16(emu_odd_f32(result * 16)) & 0x7fff) < 0x1400) {
     bits &= 0x8000;
   }
   if (how->operation == EX2 && how->is_bf16 && (bits & 0x7f80) == 0) {
     bits = 0; /* it has .ftz only */
   }
-  const bool is_nan = result != result;
+  const bool nan = result != result;
   if (how->saturate) {
     const uint32_t one = how->is_bf16 ? 0x3f80 : 0x3c00;
-    bits = is_nan || (bits & 0x8000) != 0 ? 0 : bits > one ? one : bits;
+    bits = nan || (bits & 0x8000) != 0 ? 0 : bits > one ? one : bits;
   }
   if (how->relu) {
-    bits = is_nan ? 0x7fff : (bits & 0x8000) != 0 ? 0 : bits;
+    bits = nan ? 0x7fff : (bits & 0x8000) != 0 ? 0 : bits;
   }
   return bits;
 }
@@ -92,9 +99,9 @@ static uint32_t one(const emu_how *how, uint32_t a, uint32_t b, uint32_t c)
   case MAX:
     return extreme(how, a, b);
   case ABS:
-    return (how->flush && !how->is_bf16 && (a & 0x7c00) == 0 ? 0 : a) & 0x7fff;
+    return is_nan(how, a) ? 0x7fff : (how->flush && !how->is_bf16 && (a & 0x7c00) == 0 ? 0 : a) & 0x7fff;
   case NEG:
-    return (how->flush && !how->is_bf16 && (a & 0x7c00) == 0 ? a & 0x8000 : a) ^ 0x8000;
+    return is_nan(how, a) ? 0x7fff : (how->flush && !how->is_bf16 && (a & 0x7c00) == 0 ? a & 0x8000 : a) ^ 0x8000;
   default:
     return finish(how, exact(how->operation, value_of(how, a), value_of(how, b), value_of(how, c)));
   }
@@ -162,12 +169,13 @@ static float one_f32(unsigned operation, emu_rounding rounding, bool flush, floa
     b = emu_flush(b);
     c = emu_flush(c);
   }
-  float result = emu_round_f32(exact(operation, a, b, c), rounding);
-  if (result == 0 && rounding == EMU_RM && operation != MUL) {
+  const double value = exact(operation, a, b, c);
+  float result = emu_round_f32(value, rounding);
+  if (value == 0 && rounding == EMU_RM && operation != MUL) {
     const float x = operation == FMA ? a * b : a, y = operation == FMA ? c : operation == SUB ? -b : b;
     result = x == 0 && y == 0 && !signbit(x) && !signbit(y) ? 0.0f : -0.0f;
   }
-  return flush ? emu_flush(result) : result;
+  return flush ? emu_flush_result(value, result, rounding) : result;
 }
 
 /* Choices: rounding, ftz. */

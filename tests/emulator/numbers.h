@@ -70,10 +70,34 @@ static inline float emu_saturate(float value)
   return value > 0 ? (value < 1 ? value : 1.0f) : 0.0f;
 }
 
+/* f64 keeps a NaN's sign and payload and makes it a quiet one. */
+#define EMU_QUIET64 0x0008000000000000ull
+#define EMU_NAN64 0xfff8000000000000ull
+static inline double emu_quiet64(double value)
+{
+  return emu_float64(emu_bits64(value) | EMU_QUIET64);
+}
+/* A result: where it is NaN, the first of b, c and a that is one, or the NaN of an invalid operation. */
+static inline double emu_nan64(double result, double a, double b, double c)
+{
+  return result == result ? result
+         : b != b         ? emu_quiet64(b)
+         : c != c         ? emu_quiet64(c)
+         : a != a         ? emu_quiet64(a)
+                          : emu_float64(EMU_NAN64);
+}
+
 /* a + b, made odd where it does not fit. */
 double emu_sum_odd(double a, double b);
 /* From such a value. NaN becomes the canonical one. */
 float emu_round_f32(double value, emu_rounding rounding);
+/* The result of an operation with .ftz: 0 for what would be below the least normal number if exponents had no end. */
+static inline float emu_flush_result(double exact, float rounded, emu_rounding rounding)
+{
+  const bool is_small = fabs(exact) < 0x1p-125 && fabsf(emu_round_f32(exact * 0x1p64, rounding)) < 0x1p-62f;
+  return is_small ? copysignf(0.0f, rounded) : rounded;
+}
+
 /* The bits in a small format. saturates: what is too large becomes the largest finite number; NaN stays. */
 uint32_t emu_round_small(double value, const emu_format *format, emu_rounding rounding, bool saturates);
 double emu_small_value(uint32_t bits, const emu_format *format);

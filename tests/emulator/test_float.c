@@ -131,7 +131,7 @@ static const op_row rows[] = {
     {P("setp.nan.f32"), ONE, A_NAN, 0, 1},
     {P("setp.gt.ftz.f32"), TINY, 0, 0, 0},
     {"testp.subnormal.f32 %p1, %a0; selp.u32 %d0, 1, 0, %p1;", TINY, 0, 0, 1},
-    {"testp.normal.f32 %p1, %a0; selp.u32 %d0, 1, 0, %p1;", 0, 0, 0, 0},
+    {"testp.normal.f32 %p1, %a0; selp.u32 %d0, 1, 0, %p1;", 0, 0, 0, 1},
     {"testp.infinite.f32 %p1, %a0; selp.u32 %d0, 1, 0, %p1;", NEG(INF), 0, 0, 1},
     {"testp.notanumber.f64 %p1, %la0; selp.u32 %d0, 1, 0, %p1;", 0x7ff0000000000001, 0, 0, 1},
     {L("add.rn.f64"), 0x3ff0000000000000, 0x3ca0000000000000, 0, 0x3ff0000000000000},

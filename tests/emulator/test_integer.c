@@ -46,7 +46,7 @@ static const op_row rows[] = {
     {W("div.s32"), 0x80000000, 0xffffffff, 0, 0x80000000},
     {W("rem.s32"), 0xfffffff9, 2, 0, 0xffffffff},
     {W("rem.s32"), 0x80000000, 0xffffffff, 0, 0},
-    {W("rem.u32"), 7, 0, 0, 7},
+    {W("rem.u32"), 7, 0, 0, 0xffffffff},
     {L("div.s64"), 0x8000000000000000, 0xffffffffffffffff, 0, 0x8000000000000000},
     {L("rem.s64"), 0x8000000000000000, 0xffffffffffffffff, 0, 0},
     {H("div.s16"), 0x8000, 0xffff, 0, 0x8000},
