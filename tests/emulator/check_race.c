@@ -297,6 +297,15 @@ bool emu_race_access_as(emu_race *race, uint32_t row, uint32_t lane, const emu_c
   return race->core->pool.failed || access_range(race, &by, known, offset, size, kind, conflict_out);
 }
 
+bool emu_race_read_in_order(emu_race *memory, const emu_race *actor, emu_race_by by, uint32_t offset, uint32_t size,
+                            emu_race_conflict *conflict_out)
+{
+  const emu_clocks *known = actor->core->known[emu_race_row(actor, by.warp) * LANES + by.known_lane];
+  by.row = emu_race_row(actor, by.row);
+  by.warp = UINT32_MAX;
+  return memory->core->pool.failed || access_range(memory, &by, known, offset, size, EMU_RACE_READ, conflict_out);
+}
+
 bool emu_race_access(emu_race *race, emu_race_by by, uint32_t offset, uint32_t size, emu_race_kind kind,
                      emu_race_conflict *conflict_out)
 {

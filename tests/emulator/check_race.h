@@ -61,6 +61,11 @@ bool emu_race_access_of(emu_race *memory, const emu_race *actor, emu_race_by by,
 bool emu_race_access_as(emu_race *race, uint32_t row, uint32_t lane, const emu_clocks *known, uint32_t offset,
                         uint32_t size, emu_race_kind kind, emu_race_conflict *conflict_out);
 
+/* A read by an agent of another block, whose operations are only waited for in order: the last one stands for those
+ * before it. */
+bool emu_race_read_in_order(emu_race *memory, const emu_race *actor, emu_race_by by, uint32_t offset, uint32_t size,
+                            emu_race_conflict *conflict_out);
+
 /* Everything that these lanes did and know goes into *into (made when NULL), and their warp's clock ticks. */
 void emu_race_release(emu_race *race, uint32_t warp, uint32_t lanes, emu_clocks **into);
 /* The lanes learn what is in it; NULL: nothing. */

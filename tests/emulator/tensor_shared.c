@@ -24,7 +24,7 @@ bool emu_tensor_read_shared(const emu_tensor_op *op, emu_block *block, uint32_t 
   }
   emu_race_conflict with;
   const emu_race_by by = {emu_tensor_agent_row(op), op->agent % EMU_LANES, warp->index, op->lane, true};
-  if (!emu_race_access_of(block->race, warp->block->race, by, offset, EMU_CHUNK, EMU_RACE_READ, &with)) {
+  if (!emu_race_read_in_order(block->race, warp->block->race, by, offset, EMU_CHUNK, &with)) {
     emu_report_race(warp, op->step, op->lane, &with, whole, EMU_READ);
     return false;
   }

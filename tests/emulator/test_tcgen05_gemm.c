@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A tile of a matrix product as one writes it in CUDA C++ (tcgen05_gemm.cu), compiled by NVRTC for sm_100a: two
+ * stages, filled by four warps with 128-byte swizzling, multiplied by a thread of a fifth, handed on by mbarriers, read
+ * back from tensor memory. Its result is compared with the sum in doubles; each variant that leaves something out is
+ * caught. */
+#include "test_main.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch.h"
+#include "compile.h"
+#include "snippet.h"
+
+enum { M = 128, N = 128, TILE = 64, TILES = 5, K = TILE * TILES, SHARED = 1024 + 2 * 32768 };
+
+typedef struct gemm_data {
+  uint16_t a[M][K], b[N][K];
+  float d[M][N];
+} gemm_data;
+
+static char source[32768];
+static sj_nvrtc_api nvrtc;
+static gemm_data data;
+
+static float bf16_value(uint16_t bits)
+{
+  const uint32_t wide = (uint32_t)bits << 16;
+  float value;
+  memcpy(&value, &wide, sizeof value);
+  return value;
+}
+
+static void fill_data(uint64_t seed)
+{
+  uint64_t state = seed;
+  uint16_t *values = &data.a[0][0];
+  for (size_t i = 0; i < (size_t)(M + N) * K; i++) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    values[i] = (uint16_t)((state >> 63) << 15 | (125 + (state >> 40) % 4) << 7 | (state >> 50 & 127));
+  }
+  for (size_t i = 0; i < (size_t)M * N; i++) {
+    (&data.d[0][0])[i] = NAN;
+  }
+}
+
+/* Values beyond the bound of f32 sums of K products. */
+static unsigned count_wrong(void)
+{
+  unsigned wrong = 0;
+  for (unsigned m = 0; m < M; m++) {
+    for (unsigned n = 0; n < N; n++) {
+      double sum = 0, size = 0;
+      for (unsigned k = 0; k < K; k++) {
+        const double product = (double)bf16_value(data.a[m][k]) * (double)bf16_value(data.b[n][k]);
+        sum += product;
+        size += fabs(product);
+      }
+      wrong += !(fabs((double)data.d[m][n] - sum) <= (K / 16) * size * 0x1p-24);
+    }
+  }
+  return wrong;
+}
+
+/* The definitions before the source say what is left out. */
+static char *compile(const char *definitions)
+{
+  static char text[sizeof source + 200];
+  const sj_log silence = {0};
+  sj_compiled compiled;
+  snprintf(text, sizeof text, "%s%s", definitions, source);
+  const swa_jit_status status =
+      sj_compile_run(&nvrtc, sj_arch_find_name("sm_100a"), "gemm", text, SJ_COMPILE_PTX_NEEDED, &silence, &compiled);
+  if (status != SWA_JIT_OK) {
+    print_message("%s\n", compiled.log != NULL ? compiled.log : "");
+  }
+  assert_int_equal(status, SWA_JIT_OK);
+  char *ptx = compiled.ptx;
+  compiled.ptx = NULL;
+  sj_compiled_finish(&compiled);
+  return ptx;
+}
+
+static int run(const char *ptx, uint64_t seed, emu_message *message)
+{
+  fill_data(seed);
+  emu_configure(&(emu_settings){seed, 1});
+  return snippet_run_kernel("sm_100a", ptx, &data, sizeof data, 1, 160, SHARED, message);
+}
+
+static void the_tile_is_the_product(void **state)
+{
+  (void)state;
+  char *ptx = compile("");
+  for (uint64_t seed = 1; seed <= 20; seed++) {
+    emu_message message;
+    const int result = run(ptx, seed, &message);
+    if (result != EMU_OK) {
+      print_message("%s\n", message.text);
+    }
+    assert_int_equal(result, EMU_OK);
+    assert_int_equal(count_wrong(), 0);
+  }
+  free(ptx);
+}
+
+/* says NULL: a wrong result and no fault. */
+static const struct {
+  const char *what, *definitions, *says;
+} faults[] = {
+    {"no fence of the proxies", "#define NO_PROXY_FENCE\n", "race: read of shared memory"},
+    {"the full stage is not waited for", "#define NO_FULL_WAIT\n", ""},
+    {"the empty stage is not waited for", "#define NO_EMPTY_WAIT\n", ""},
+    {"the empty stage's phase is flipped", "#define PHASE(t) ((t) / 2 & 1)\n", "deadlock"},
+    {"the end is not waited for", "#define NO_DONE_WAIT\n", ""},
+    {"the end comes a tile too early", "#define EARLY_DONE\n", "race: this"},
+    {"no fence after the barriers", "#define NO_AFTER\n", "tcgen05.fence::after_thread_sync is missing"},
+    {"the load is not waited for", "#define NO_LD_WAIT\n", "is read before tcgen05.wait::ld"},
+    {"not freed", "#define NO_FREE\n", "tensor memory not freed"},
+    {"adds to what was never written", "#define ACCUMULATE(t, k) 1\n", "uninitialised: read of tensor memory"},
+    {"a wrong swizzling mode", "#define SWIZZLE 4ull\n", NULL},
+    {"a mode that is none", "#define SWIZZLE 5ull\n", "a swizzling mode of 5"},
+    {"does not add", "#define ACCUMULATE(t, k) ((t) > 0)\n", NULL},
+};
+
+static void each_variant_is_caught(void **state)
+{
+  (void)state;
+  for (unsigned i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+    char *ptx = compile(faults[i].definitions);
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+      emu_message message;
+      const int result = run(ptx, seed, &message);
+      const bool caught = faults[i].says == NULL ? result == EMU_OK && count_wrong() > 0
+                                                 : result != EMU_OK && strstr(message.text, faults[i].says) != NULL;
+      if (!caught) {
+        print_message("%s, seed %u: %d %s\n", faults[i].what, (unsigned)seed, result, message.text);
+      }
+      assert_true(caught);
+    }
+    free(ptx);
+  }
+}
+
+static bool read_source(const char *path)
+{
+  FILE *file = fopen(path, "rb");
+  const size_t size = file == NULL ? 0 : fread(source, 1, sizeof source - 1, file);
+  if (file != NULL) {
+    (void)fclose(file);
+  }
+  return size > 0 && size < sizeof source - 1;
+}
+
+int main(int argc, char **argv)
+{
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_tile_is_the_product),
+      cmocka_unit_test(each_variant_is_caught),
+  };
+  const sj_log silence = {0};
+  if (argc != 2 || !read_source(argv[1])) {
+    printf("failed: wants the source's path\n");
+    return 1;
+  }
+  if (sj_nvrtc_api_open(NULL, NULL, sj_arch_find_name("sm_100a")->min_nvrtc, &silence, &nvrtc) != SWA_JIT_OK) {
+    printf("skipped: %s\n", swa_jit_message());
+    return SJ_TEST_SKIPPED;
+  }
+  const int result = SJ_TEST_RUN(tests);
+  sj_nvrtc_api_close(&nvrtc);
+  return result;
+}
