@@ -44,7 +44,7 @@ static bool make_core(core *race, uint32_t rows, bool with_proxy)
   race->pool.rows = rows;
   if (with_proxy) {
     race->proxy_row = race->pool.rows;
-    race->pool.rows += race->num_warps;
+    race->pool.rows += 2 * race->num_warps;
   }
   const size_t threads = (size_t)race->num_warps * LANES;
   race->clocks = calloc(race->pool.rows, sizeof *race->clocks);
@@ -219,8 +219,9 @@ static bool access_cell(core *race, cell *at, const emu_race_by *by, const emu_c
     entry *old = &at->entries[i];
     const bool conflicts = (old->bytes & bytes) != 0 && (old->kind != kind || kind == EMU_RACE_WRITE);
     if (conflicts) {
-      /* A thread's write is known to the async proxy from the fence on that the writer, or who knew of it, made. */
-      const bool by_proxy = by->is_async_proxy && old->row < race->num_warps && old->kind != EMU_RACE_READ;
+      /* A write by a thread or its cp.async is known to the async proxy from the fence on that the writer, or who knew
+       * of it, made. */
+      const bool by_proxy = by->is_async_proxy && old->row < 2 * race->num_warps && old->kind != EMU_RACE_READ;
       uint32_t others = old->lanes;
       others &= old->row == by->row ? ~(1u << by->lane) : ~0u;
       others &= old->row == by->warp && !by_proxy ? ~(1u << by->known_lane) : ~0u;
@@ -574,11 +575,11 @@ void emu_race_proxy_fence(emu_race *view, uint32_t warp, uint32_t lanes)
       continue;
     }
     const size_t first = (size_t)race->proxy_row * LANES;
-    for (uint32_t i = 0; i < race->num_warps * LANES; i++) {
+    for (uint32_t i = 0; i < 2 * race->num_warps * LANES; i++) {
       to->clocks[first + i] = to->clocks[i] > to->clocks[first + i] ? to->clocks[i] : to->clocks[first + i];
     }
     to->clocks[first + warp * LANES + lane] = race->clocks[warp];
-    for (uint32_t row = 0; row < race->num_warps; row++) {
+    for (uint32_t row = 0; row < 2 * race->num_warps; row++) {
       emu_clocks_find_least(to, race->proxy_row + row);
     }
   }

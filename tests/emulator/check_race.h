@@ -32,7 +32,8 @@ typedef struct emu_race_conflict {
 } emu_race_conflict;
 
 /* An access: by agent (row, lane), with the knowledge of thread (warp, known_lane) that issued it. In the async proxy
- * (bulk copies, wgmma, tcgen05; not cp.async) a thread's write is ordered only if a proxy fence stands between. */
+ * (bulk copies, wgmma, tcgen05; not cp.async) a write by a thread or cp.async is ordered only if a proxy fence stands
+ * between. */
 typedef struct emu_race_by {
   uint32_t row, lane, warp, known_lane;
   bool is_async_proxy;

@@ -19,7 +19,7 @@ typedef struct emu_race_core {
   emu_clocks **unfenced;         /* [warp * 32 + lane]: what the next fence makes known; NULL: nothing */
   emu_race_cell *cells;
   emu_clock_pool pool;
-  uint32_t proxy_row; /* the first of num_warps rows: what the async proxy may know of the warps; 0: no such rows */
+  uint32_t proxy_row; /* 2 * num_warps rows: what the async proxy may know of warps and their agents; 0: no such rows */
 } emu_race_core;
 
 /* A block's part of it. */

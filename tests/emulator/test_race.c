@@ -179,6 +179,22 @@ static void the_async_proxy_needs_a_fence_for_writes(void **state)
   emu_race_free(race);
 }
 
+static void a_copy_in_the_generic_proxy_needs_the_fence_too(void **state)
+{
+  (void)state;
+  emu_race *race = fresh(true);
+  const uint32_t row = emu_race_extra_row(race), clock = emu_race_clock(race, ASYNC);
+  assert_true(touch_async(race, ASYNC, 0, 6, 0, EMU_RACE_WRITE, false)); /* cp.async by warp 0, lane 6 */
+  emu_race_tick(race, ASYNC);
+  emu_race_proxy_fence(race, 0, 1u << 6); /* before its end is known */
+  emu_race_learn(race, 0, 6, ASYNC, 6, clock);
+  assert_false(touch_async(race, row, 0, 6, 0, EMU_RACE_READ, true));
+  emu_race_proxy_fence(race, 0, 1u << 6);
+  assert_true(touch_async(race, row, 0, 6, 0, EMU_RACE_READ, true));
+  assert_false(touch_async(race, row, 1, 0, 0, EMU_RACE_READ, true)); /* not heard of */
+  emu_race_free(race);
+}
+
 static void an_operation_of_several_knows_what_all_of_them_know(void **state)
 {
   (void)state;
@@ -215,6 +231,7 @@ int main(void)
       cmocka_unit_test(lanes_that_meet_know_each_other_and_no_one_else),
       cmocka_unit_test(an_async_write_is_unordered_until_it_is_heard_of),
       cmocka_unit_test(the_async_proxy_needs_a_fence_for_writes),
+      cmocka_unit_test(a_copy_in_the_generic_proxy_needs_the_fence_too),
       cmocka_unit_test(an_operation_of_several_knows_what_all_of_them_know),
   };
   return SJ_TEST_RUN(tests);

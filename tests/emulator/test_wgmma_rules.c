@@ -36,6 +36,7 @@ typedef struct rule {
 
 #define WRITE "st.shared.v4.b32 [%at], {%t0, %t0, %t0, %t0};\nst.shared.v4.b32 [%at+4096], {%t0, %t0, %t0, %t0};\n"
 #define BACK "sub.u32 %at, %at, 2048;\n" /* of a fifth warp: to where the first writes */
+#define COPY "cp.async.ca.shared.global [%at], [%g], 4;\n"
 #define PROXY "fence.proxy.async.shared::cta;\n"
 #define BAR "bar.sync 0;\n"
 #define READY WRITE PROXY BAR
@@ -156,9 +157,15 @@ static const rule rules[] = {
      "setp.ge.u32 %p, %warp, 4;\n@!%p bra OWN;\n" BAR BAR BACK WRITE
      "bra END;\nOWN:\n" READY FENCE MMA COMMIT WAIT USE BAR "END:\n",
      EMU_OK, NULL, 160, NULL, NULL},
-    {"copied over in flight",
-     READY FENCE MMA COMMIT "cp.async.ca.shared.global [%at], [%g], 4;\n" WAIT "cp.async.wait_all;\n" USE,
-     EMU_ILLEGAL_ADDRESS, "race: ", 0, NULL, NULL},
+    {"copied over in flight", READY FENCE MMA COMMIT COPY WAIT "cp.async.wait_all;\n" USE, EMU_ILLEGAL_ADDRESS,
+     "race: ", 0, NULL, NULL},
+
+    {"copied without a proxy fence", READY COPY "cp.async.wait_all;\n" BAR FENCE MMA DONE, EMU_ILLEGAL_ADDRESS,
+     "is not ordered with a write by an asynchronous operation of warp", 0, NULL, NULL},
+    {"copied with a proxy fence before the wait", READY COPY PROXY "cp.async.wait_all;\n" BAR FENCE MMA DONE,
+     EMU_ILLEGAL_ADDRESS, "is not ordered with a write by an asynchronous operation of warp", 0, NULL, NULL},
+    {"copied with a proxy fence", READY COPY "cp.async.wait_all;\n" PROXY BAR FENCE MMA DONE, EMU_OK, NULL, 0, NULL,
+     NULL},
 
     /* Shared memory */
     {"unwritten", PROXY BAR FENCE MMA DONE, EMU_ILLEGAL_ADDRESS, "of A by its descriptor", 0, NULL, NULL},
@@ -254,6 +261,10 @@ static const rule rules[] = {
      "warp", 0, ".maxnreg 96", NULL},
     {"twice without meeting", "setmaxnreg.dec.sync.aligned.u32 64;\nsetmaxnreg.dec.sync.aligned.u32 40;\n", BAD,
      "have not met since their last setmaxnreg", 0, ".maxnreg 96", NULL},
+    {"twice without meeting, long after",
+     "setmaxnreg.dec.sync.aligned.u32 64;\nmov.u32 %t5, 0;\nLOOP:\nadd.u32 %t5, %t5, 1;\nsetp.lt.u32 %p, %t5, 30000;\n"
+     "@%p bra LOOP;\nsetmaxnreg.dec.sync.aligned.u32 40;\n",
+     BAD, "have not met since their last setmaxnreg", 0, ".maxnreg 96", NULL},
     {"twice", "setmaxnreg.dec.sync.aligned.u32 64;\n" BAR "setmaxnreg.dec.sync.aligned.u32 40;\n", EMU_OK, NULL, 0,
      ".maxnreg 96", NULL},
     {"outside of a warpgroup", "setmaxnreg.dec.sync.aligned.u32 40;\n", BAD, "warp 4 is in no warpgroup", 160,
@@ -264,19 +275,24 @@ static const rule rules[] = {
 };
 enum { COUNT = sizeof rules / sizeof rules[0] };
 
-static unsigned run(const rule *of, uint64_t seed)
+static uint32_t data[1024];
+static emu_message message;
+
+static int run(const rule *of, uint64_t seed)
 {
   static char text[16384];
-  static uint32_t data[1024];
-  static emu_message message;
   const char *arch = of->arch != NULL ? of->arch : "sm_90a";
   size_t at = (size_t)snprintf(text, sizeof text, head, arch, of->directive != NULL ? of->directive : "");
   (void)snprintf(text + at, sizeof text - at, "%s\nret;\n}\n", of->text);
   emu_configure(&(emu_settings){seed, 1});
   memset(data, 0, sizeof data);
   memset(&message, 0, sizeof message);
-  const int result =
-      snippet_run_kernel(arch, text, data, sizeof data, 1, of->threads != 0 ? of->threads : 128, SHARED, &message);
+  return snippet_run_kernel(arch, text, data, sizeof data, 1, of->threads != 0 ? of->threads : 128, SHARED, &message);
+}
+
+static unsigned try_rule(const rule *of, uint64_t seed)
+{
+  const int result = run(of, seed);
   const int right =
       result == of->result && (of->says == NULL ? message.text[0] == 0 : strstr(message.text, of->says) != NULL);
   if (!right) {
@@ -293,17 +309,39 @@ static void each_rule_is_checked_and_nothing_else(void **state)
   for (unsigned i = 0; i < COUNT; i++) {
     unsigned wrong = 0;
     for (uint64_t seed = 1; seed <= SEEDS && wrong == 0; seed++) {
-      wrong = run(&rules[i], seed);
+      wrong = try_rule(&rules[i], seed);
     }
     all += wrong;
   }
   assert_int_equal(all, 0);
 }
 
+/* Each product adds 16 to every element, or begins with 16; B's elements are ones, as A's. */
+static void products_in_the_same_accumulators_are_in_order(void **state)
+{
+  (void)state;
+  static const rule of = {.text = READY FENCE MMA MMA COMMIT MMA_NEW(D) MMA_NEW(E) COMMIT MMA OP E
+                          ", %a, %b, %yes, -1, 1, 0, 0;\n" COMMIT WAIT1 USE "add.u64 %g, %g, 2048;\n" WAIT USE_E};
+  for (uint64_t seed = 1; seed <= 40; seed++) {
+    assert_int_equal(run(&of, seed), EMU_ILLEGAL_INSTRUCTION); /* D is of the last group too */
+    assert_non_null(strstr(message.text, "%d0 is an accumulator"));
+  }
+  static const rule good = {.text = READY FENCE MMA MMA COMMIT MMA_NEW(D) MMA_NEW(E) COMMIT MMA COMMIT OP E
+                            ", %a, %b, %yes, -1, 1, 0, 0;\n" COMMIT WAIT1 USE "add.u64 %g, %g, 2048;\n" WAIT USE_E};
+  for (uint64_t seed = 1; seed <= 40; seed++) {
+    assert_int_equal(run(&good, seed), EMU_OK);
+    for (unsigned thread = 0; thread < 128; thread++) {
+      assert_int_equal(data[thread], 0x42000000); /* 16 + 16 */
+      assert_int_equal(data[512 + thread], 0);    /* 16 - 16 */
+    }
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_rule_is_checked_and_nothing_else),
+      cmocka_unit_test(products_in_the_same_accumulators_are_in_order),
   };
   return SJ_TEST_RUN(tests);
 }
