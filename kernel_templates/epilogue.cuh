@@ -131,7 +131,8 @@ __device__ __forceinline__ row_factors make_row_factors(const cta_plan &plan, co
   return factors;
 }
 
-/* Of other rows: element order within a slice is 4 q .. 4 q + 3 of the first and of the second 16, see value_tiles:
+//: if with_codes
+/* Of rows of codes: element order within a slice is 4 q .. 4 q + 3 of the first and of the second 16, see value_tiles:
  * a quad stores 32 bytes side by side, all of a sector. */
 __device__ __forceinline__ void store_slice_row(const float (&tiles)[4][4], unsigned half, float factor, bool is_stored,
                                                 char *out)
@@ -149,7 +150,9 @@ __device__ __forceinline__ void store_slice_row(const float (&tiles)[4][4], unsi
     ptx::st_global_v2(out + 32, packed[1][0], packed[1][1]);
   }
 }
+//: end
 
+//: if without_codes
 /* Of rows of bf16: elements 8 t + 2 q and the next of each column tile t. */
 __device__ __forceinline__ void store_bf16_slice_row(const float (&tiles)[4][4], unsigned half, float factor,
                                                      bool is_stored, char *out)
@@ -162,6 +165,7 @@ __device__ __forceinline__ void store_bf16_slice_row(const float (&tiles)[4][4],
     }
   }
 }
+//: end
 
 __device__ __forceinline__ void store_values(const swa_params &params, const cta_plan &plan, const mma::value_warp &w,
                                              const row_factors &factors, unsigned first_head, unsigned batch,
@@ -178,11 +182,12 @@ __device__ __forceinline__ void store_values(const swa_params &params, const cta
       for (unsigned s = 0; s < batch_slices; s++) {
         bool has_slice = num_slices % value_warps_n == 0 || mma::warp_slice(w, batch + s) < num_slices;
         bool stores = is_stored && has_slice;
-        if constexpr (v_format::is_bf16) {
-          store_bf16_slice_row(tiles.v[m][s], half, factors.of[m][half], stores, out + s * slice_dims * 2);
-        } else {
-          store_slice_row(tiles.v[m][s], half, factors.of[m][half], stores, out + s * slice_dims * 2);
-        }
+        //: if without_codes
+        store_bf16_slice_row(tiles.v[m][s], half, factors.of[m][half], stores, out + s * slice_dims * 2);
+        //: end
+        //: if with_codes
+        store_slice_row(tiles.v[m][s], half, factors.of[m][half], stores, out + s * slice_dims * 2);
+        //: end
       }
       out += 16 * params.out_head_stride;
     }

@@ -182,6 +182,7 @@ __device__ __forceinline__ void settle_rows(smem_plan &smem, [[maybe_unused]] un
   //: end
 }
 
+//: if with_exact_softmax
 /* The whole window, for exact softmax. index: of this lane's first row. The last column of each lane is the caller's
  * to store. */
 __device__ __forceinline__ pending_column<k_format, v_format>
@@ -190,18 +191,21 @@ gather_window(const swa_params &params, const cta_plan &plan, smem_plan &smem, l
   constexpr unsigned rest = padded_window % round_positions;
   constexpr unsigned last = rest != 0 ? rest : round_positions;
   unsigned first = 0;
+  if constexpr (padded_window > last) {
 #pragma unroll 1
-  for (; first + last < padded_window; first += round_positions) {
-    lane_index next_index = load_lane_index(params, plan, first + round_positions);
-    store_column(smem, gather_rows<k_format, v_format, round_positions>(params, params.window, plan.kv_head, smem,
-                                                                        slots_of(params.window, index), first));
-    index = next_index;
+    for (; first + last < padded_window; first += round_positions) {
+      lane_index next_index = load_lane_index(params, plan, first + round_positions);
+      store_column(smem, gather_rows<k_format, v_format, round_positions>(params, params.window, plan.kv_head, smem,
+                                                                          slots_of(params.window, index), first));
+      index = next_index;
+    }
   }
   pending_column<k_format, v_format> pending = gather_rows<k_format, v_format, last>(
       params, params.window, plan.kv_head, smem, slots_of(params.window, index), first);
   ptx::cp_async_commit_group();
   return pending;
 }
+//: end
 } // namespace swa
 
 #endif

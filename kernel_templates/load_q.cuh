@@ -168,6 +168,7 @@ __device__ __forceinline__ void store_q(const q_thread &at, unsigned first_stage
   }
 }
 
+//: if with_q_in_turns
 /* Until the warps that share this warp's rows of Q are here. */
 __device__ __forceinline__ void sync_q_group()
 {
@@ -177,6 +178,7 @@ __device__ __forceinline__ void sync_q_group()
     __syncthreads();
   }
 }
+//: end
 } // namespace swa
 
 #endif

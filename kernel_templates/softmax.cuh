@@ -171,6 +171,7 @@ __device__ __forceinline__ float subtracted_of(float top)
   return top == minus_infinity() ? 0.0f : top - weight_exponent;
 }
 
+//: if with_online_softmax
 /* Online softmax: brings a row's state to a span's top. */
 __device__ __forceinline__ void advance_row(smem_plan &smem, const score_warp &w, unsigned row, float &row_top,
                                             float &row_sum)
@@ -183,6 +184,7 @@ __device__ __forceinline__ void advance_row(smem_plan &smem, const score_warp &w
     smem.row_correction[row] = correction;
   }
 }
+//: end
 
 /* Two weights as operands: f16, or a bf16 and another of what it leaves. */
 __device__ __forceinline__ void store_weights(unsigned target, float w0, float w1)
@@ -207,11 +209,12 @@ __device__ __forceinline__ void make_weights(smem_plan &smem, const score_warp &
 #pragma unroll
     for (unsigned half = 0; half < 2; half++) {
       unsigned row = w.first_row + m * mma_m + half * 8 + w.g;
-      if constexpr (exact_softmax) {
-        state.top[m][half] = shared_row_top(smem, row);
-      } else {
-        advance_row(smem, w, row, state.top[m][half], state.sum[m][half]);
-      }
+      //: if with_exact_softmax
+      state.top[m][half] = shared_row_top(smem, row);
+      //: end
+      //: if with_online_softmax
+      advance_row(smem, w, row, state.top[m][half], state.sum[m][half]);
+      //: end
       subtracted[m][half] = subtracted_of(state.top[m][half]);
     }
   }

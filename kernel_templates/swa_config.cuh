@@ -102,6 +102,14 @@ static_assert(pass_rows % (mma_m * score_warps_m) == 0 && pass_rows % (mma_m * v
               "heads divide among warps");
 static_assert(!exact_softmax || num_passes == 1, "exact softmax is one pass");
 static_assert(q_is_resident || exact_softmax, "online softmax meets Q once a tile");
+#ifdef SWA_RENDERED
+//: if with_resident_q
+static_assert(q_is_resident, "src/render.c takes Q for resident");
+//: end
+//: if with_q_in_turns
+static_assert(!q_is_resident, "src/render.c takes Q for one in turns");
+//: end
+#endif
 static_assert(num_chunks % q_turn_chunks == 0, "a turn is whole");
 static_assert(kv_tile % num_warps == 0, "every warp gathers an equal share of a tile");
 static_assert(extra_size == 0 || (!exact_softmax && !has_own_v), "an extra scope goes tile by tile");

@@ -27,6 +27,7 @@ __device__ __forceinline__ void init_rounds(smem_plan &smem)
   }
 }
 
+//: if with_exact_softmax
 /* With the whole window in shared memory. False: every position is masked, nothing is stored. */
 __device__ __forceinline__ bool decode_exact(const swa_params &params, const cta_plan &plan, smem_plan &smem)
 {
@@ -46,18 +47,19 @@ __device__ __forceinline__ bool decode_exact(const swa_params &params, const cta
 #pragma unroll 1
   for (unsigned round = 0;; round++) {
     score_tiles scores;
-    if constexpr (q_is_resident) {
-      store_q(make_q_thread(params, plan, smem, 0), 0, round, load);
-      if (round == 0) {
-        settle_rows<k_format, 0>(smem, 0, stage_rows);
-      } else {
-        __syncthreads();
-      }
-      mma::make_scores<k_format>(smem, sw, 0, round, scores);
+    //: if with_resident_q
+    store_q(make_q_thread(params, plan, smem, 0), 0, round, load);
+    if (round == 0) {
+      settle_rows<k_format, 0>(smem, 0, stage_rows);
     } else {
-      mma::make_scores_streaming_q<k_format>(params, smem, sw, make_q_thread(params, plan, smem, 0), plan.num_heads,
-                                             round, load, scores);
+      __syncthreads();
     }
+    mma::make_scores<k_format>(smem, sw, 0, round, scores);
+    //: end
+    //: if with_q_in_turns
+    mma::make_scores_streaming_q<k_format>(params, smem, sw, make_q_thread(params, plan, smem, 0), plan.num_heads,
+                                           round, load, scores);
+    //: end
     if (smem.has_position == 0) {
       return false;
     }
@@ -86,7 +88,9 @@ __device__ __forceinline__ bool decode_exact(const swa_params &params, const cta
     __syncthreads();
   }
 }
+//: end
 
+//: if with_online_softmax
 /* The tiles of both scopes in one row: first the window's, then the extra scope's. This CTA's are `first` on. */
 struct tile_row {
   unsigned num_window_tiles, first, end;
@@ -288,6 +292,7 @@ __device__ __forceinline__ bool decode_online(const swa_params &params, const ct
     }
   }
 }
+//: end
 } // namespace swa
 
 extern "C" __global__ void __launch_bounds__(swa::num_threads, swa::min_ctas_per_sm)
@@ -310,11 +315,12 @@ extern "C" __global__ void __launch_bounds__(swa::num_threads, swa::min_ctas_per
   swa::ptx::griddepcontrol_launch_dependents();
   bool is_stored = false;
   if (plan.len != 0 || plan.extra_len != 0) {
-    if constexpr (swa::exact_softmax) {
-      is_stored = swa::decode_exact(params, plan, smem);
-    } else {
-      is_stored = swa::decode_online(params, plan, smem);
-    }
+    //: if with_exact_softmax
+    is_stored = swa::decode_exact(params, plan, smem);
+    //: end
+    //: if with_online_softmax
+    is_stored = swa::decode_online(params, plan, smem);
+    //: end
   }
   if (!is_stored) {
     swa::store_empty(params, plan, 0, plan.num_heads);

@@ -165,67 +165,108 @@ static bool is_of_kernel(const sj_template_part *part, const swa_jit_config *con
 }
 
 /* What "//: if" may ask. */
+typedef struct subject {
+  const swa_jit_config *config;
+  const sj_tile_plan *plan;
+} subject;
+
 typedef struct condition {
   const char *name;
-  bool (*holds)(const swa_jit_config *config);
+  bool (*holds)(const subject *of);
 } condition;
 
-static bool with_lse(const swa_jit_config *config)
+static bool with_lse(const subject *of)
 {
-  return config->lse != 0;
+  return of->config->lse != 0;
 }
 
-static bool with_sinks(const swa_jit_config *config)
+static bool with_sinks(const subject *of)
 {
-  return config->sinks != 0;
+  return of->config->sinks != 0;
 }
 
-static bool with_soft_cap(const swa_jit_config *config)
+static bool with_soft_cap(const subject *of)
 {
-  return config->soft_cap != 0;
+  return of->config->soft_cap != 0;
 }
 
-static bool with_extra(const swa_jit_config *config)
+static bool with_extra(const subject *of)
 {
-  return config->extra_size != 0;
+  return of->config->extra_size != 0;
 }
 
-static bool with_own_v(const swa_jit_config *config)
+static bool with_own_v(const subject *of)
 {
-  return config->head_dim_v != 0;
+  return of->config->head_dim_v != 0;
 }
 
-static bool with_splits(const swa_jit_config *config)
+static bool with_splits(const subject *of)
 {
-  return config->splits != 0;
+  return of->config->splits != 0;
 }
 
-static bool without_splits(const swa_jit_config *config)
+static bool without_splits(const subject *of)
 {
-  return config->splits == 0;
+  return of->config->splits == 0;
 }
 
-static bool with_tail(const swa_jit_config *config)
+static bool with_tail(const subject *of)
 {
-  return has_format(config, SWA_JIT_KV_FOOTER_584);
+  return has_format(of->config, SWA_JIT_KV_FOOTER_584);
 }
 
-static bool with_groups(const swa_jit_config *config)
+static bool with_groups(const subject *of)
 {
-  return with_tail(config) || has_format(config, SWA_JIT_KV_FOOTER_528);
+  return with_tail(of) || has_format(of->config, SWA_JIT_KV_FOOTER_528);
 }
 
-static bool with_codes(const swa_jit_config *config)
+static bool with_codes(const subject *of)
 {
-  return config->kv_format != SWA_JIT_KV_BF16;
+  return of->config->kv_format != SWA_JIT_KV_BF16;
+}
+
+static bool without_codes(const subject *of)
+{
+  return of->config->kv_format == SWA_JIT_KV_BF16;
+}
+
+static bool with_exact_softmax(const subject *of)
+{
+  return of->plan->exact_softmax != 0;
+}
+
+static bool with_online_softmax(const subject *of)
+{
+  return of->plan->exact_softmax == 0;
+}
+
+/* As swa_config.cuh has it: q_is_resident. */
+static bool with_resident_q(const subject *of)
+{
+  return of->plan->q_stages >= (of->config->head_dim + 63) / 64;
+}
+
+static bool with_q_in_turns(const subject *of)
+{
+  return !with_resident_q(of);
 }
 
 static const condition conditions[] = {
-    {"with_lse", with_lse},           {"with_sinks", with_sinks},
-    {"with_soft_cap", with_soft_cap}, {"with_extra", with_extra},
-    {"with_own_v", with_own_v},       {"with_tail", with_tail},
-    {"with_groups", with_groups},     {"with_codes", with_codes},
-    {"with_splits", with_splits},     {"without_splits", without_splits},
+    {"with_lse", with_lse},
+    {"with_sinks", with_sinks},
+    {"with_soft_cap", with_soft_cap},
+    {"with_extra", with_extra},
+    {"with_own_v", with_own_v},
+    {"with_tail", with_tail},
+    {"with_groups", with_groups},
+    {"with_codes", with_codes},
+    {"without_codes", without_codes},
+    {"with_splits", with_splits},
+    {"without_splits", without_splits},
+    {"with_exact_softmax", with_exact_softmax},
+    {"with_online_softmax", with_online_softmax},
+    {"with_resident_q", with_resident_q},
+    {"with_q_in_turns", with_q_in_turns},
 };
 
 /* The regions that the lines of a part up to here have opened. */
@@ -236,8 +277,8 @@ typedef struct template_regions {
   part_line lines[MAX_REGIONS];
 } template_regions;
 
-static swa_jit_status open_region(const sj_template_part *part, unsigned line_number, part_line line,
-                                  const swa_jit_config *config, template_regions *regions)
+static swa_jit_status open_region(const sj_template_part *part, unsigned line_number, part_line line, const subject *of,
+                                  template_regions *regions)
 {
   const size_t word = strlen("//: if ");
   for (unsigned i = 0; i < sizeof conditions / sizeof conditions[0]; i++) {
@@ -248,7 +289,7 @@ static swa_jit_status open_region(const sj_template_part *part, unsigned line_nu
       }
       regions->line_numbers[regions->num_open] = line_number;
       regions->lines[regions->num_open++] = line;
-      if (regions->num_dropped != 0 || !conditions[i].holds(config)) {
+      if (regions->num_dropped != 0 || !conditions[i].holds(of)) {
         regions->num_dropped++;
       }
       return SWA_JIT_OK;
@@ -257,11 +298,11 @@ static swa_jit_status open_region(const sj_template_part *part, unsigned line_nu
   return refuse(part, line_number, line, "unknown condition: src/render.c lists them");
 }
 
-static swa_jit_status read_marker(const sj_template_part *part, unsigned line_number, part_line line,
-                                  const swa_jit_config *config, template_regions *regions)
+static swa_jit_status read_marker(const sj_template_part *part, unsigned line_number, part_line line, const subject *of,
+                                  template_regions *regions)
 {
   if (begins(line, "//: if ")) {
-    return open_region(part, line_number, line, config, regions);
+    return open_region(part, line_number, line, of, regions);
   }
   if (is(line, "//: end")) {
     if (regions->num_open == 0) {
@@ -296,12 +337,14 @@ static bool is_chosen(const sj_template_part *part, const swa_jit_config *config
   return true;
 }
 
-swa_jit_status sj_render_part(const sj_template_part *part, const swa_jit_config *config, sj_text *text)
+swa_jit_status sj_render_part(const sj_template_part *part, const swa_jit_config *config, const sj_tile_plan *plan,
+                              sj_text *text)
 {
   if (!is_chosen(part, config)) {
     return SWA_JIT_OK;
   }
   sj_text_add_format(text, "#line 1 \"%s\"\n", part->name);
+  const subject of = {config, plan};
   template_regions regions = {0};
   const char *rest = part->bytes;
   const char *end = part->bytes + part->length;
@@ -310,7 +353,7 @@ swa_jit_status sj_render_part(const sj_template_part *part, const swa_jit_config
     const size_t length = (size_t)((newline != NULL ? newline : end) - rest);
     const part_line line = trim(rest, length);
     if (begins(line, "//:")) {
-      const swa_jit_status status = read_marker(part, line_number, line, config, &regions);
+      const swa_jit_status status = read_marker(part, line_number, line, &of, &regions);
       if (status != SWA_JIT_OK) {
         return status;
       }
@@ -351,7 +394,7 @@ static swa_jit_status render(const swa_jit_config *config, const sj_tile_plan *p
     add_formats(text, config);
   }
   for (unsigned i = 0; i < sj_num_template_parts; i++) {
-    const swa_jit_status part_status = sj_render_part(&sj_template_parts[i], config, text);
+    const swa_jit_status part_status = sj_render_part(&sj_template_parts[i], config, plan, text);
     if (part_status != SWA_JIT_OK) {
       return part_status;
     }

@@ -3,7 +3,7 @@
  * by tools/embed-templates at build time (templates.h). Three things of a part are not copied, and leave an empty line
  * so that numbers stay true:
  *   #include "..."                     the rendered source is one file
- *   //: if with_lse ... //: end        the markers; and what is between them when that constant is false */
+ *   //: if with_lse ... //: end        the markers; and what is between them when that is not so */
 #ifndef SJ_RENDER_H
 #define SJ_RENDER_H
 
@@ -21,6 +21,7 @@ swa_jit_status sj_render_make(const swa_jit_config *config, const sj_tile_plan *
 
 /* One part, its #line first; nothing of another kernel or of a KV format that config does not choose. For
  * sj_render_make and the tests. */
-swa_jit_status sj_render_part(const sj_template_part *part, const swa_jit_config *config, sj_text *text);
+swa_jit_status sj_render_part(const sj_template_part *part, const swa_jit_config *config, const sj_tile_plan *plan,
+                              sj_text *text);
 
 #endif

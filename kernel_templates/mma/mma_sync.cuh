@@ -213,6 +213,7 @@ __device__ __forceinline__ void note_products(smem_plan &smem, const score_warp 
   }
 }
 
+//: if with_resident_q
 /* The raw products of this warp's heads and columns, with all of Q in shared memory. Few tiles make few
  * independent chains of products: then even and odd chunks have sums of their own. */
 template <class K>
@@ -256,7 +257,9 @@ __device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w
   }
   note_products(smem, w, tiles, round, nan_bits);
 }
+//: end
 
+//: if with_q_in_turns
 /* The same, with Q in two turns of chunks: one is multiplied while the next is on its way. */
 template <class K>
 __device__ __forceinline__ void make_scores_streaming_q(const swa_params &params, smem_plan &smem, const score_warp &w,
@@ -299,6 +302,7 @@ __device__ __forceinline__ void make_scores_streaming_q(const swa_params &params
   }
   note_products(smem, w, tiles, round, nan_bits);
 }
+//: end
 
 /* Sums of the values: for each head tile and slice of 32 elements of head_dim, four column tiles. Column tile 2 b
  * + e of a slice holds elements 16 b + 2 column + e. */
@@ -344,6 +348,7 @@ __device__ __forceinline__ void clear_values(value_tiles &tiles)
   }
 }
 
+//: if with_online_softmax
 /* Online softmax: the sums so far, brought to the new maximum. */
 __device__ __forceinline__ void correct_values(const smem_plan &smem, const value_warp &w, value_tiles &tiles)
 {
@@ -360,6 +365,7 @@ __device__ __forceinline__ void correct_values(const smem_plan &smem, const valu
     }
   }
 }
+//: end
 
 struct step_weights {
   ptx::words4 fragment[weight_parts][value_m_tiles];

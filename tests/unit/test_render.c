@@ -40,7 +40,7 @@ static const char *render_text(const char *bytes, uint32_t lse)
   swa_jit_config config = SWA_JIT_CONFIG_INIT;
   config.lse = lse;
   sj_text text = {0};
-  assert_int_equal(sj_render_part(&part, &config, &text), SWA_JIT_OK);
+  assert_int_equal(sj_render_part(&part, &config, &plan, &text), SWA_JIT_OK);
   assert_ptr_equal(strstr(text.data, line), text.data);
   snprintf(rendered, sizeof rendered, "%s", text.data + strlen(line));
   sj_text_finish(&text);
@@ -244,7 +244,7 @@ static void parts_keep_their_number_of_lines(void **state)
       config.kernel = strstr(part->name, "merge") != NULL ? SWA_JIT_KERNEL_MERGE : SWA_JIT_KERNEL_DECODE;
       config.kv_format = format_of(part->name);
       sj_text text = {0};
-      assert_int_equal(sj_render_part(part, &config, &text), SWA_JIT_OK);
+      assert_int_equal(sj_render_part(part, &config, &plan, &text), SWA_JIT_OK);
       unsigned num_lines = 0, num_rendered = 0;
       for (unsigned b = 0; b < part->length; b++) {
         num_lines += part->bytes[b] == '\n';
@@ -357,6 +357,7 @@ static void part_conditions_follow_the_configuration(void **state)
       {"with_groups", "kv_format=footer_584"},
       {"with_groups", "kv_format=footer_528"},
       {"with_groups", "extra_size=1 extra_format=footer_528"},
+      {"without_codes", "kv_format=bf16"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     char bytes[64];
@@ -365,9 +366,37 @@ static void part_conditions_follow_the_configuration(void **state)
     swa_jit_config config = SWA_JIT_CONFIG_INIT;
     sj_text text = {0};
     assert_int_equal(sj_config_from_text(rows[i][1], &config), SWA_JIT_OK);
-    assert_int_equal(sj_render_part(&part, &config, &text), SWA_JIT_OK);
+    assert_int_equal(sj_render_part(&part, &config, &plan, &text), SWA_JIT_OK);
     assert_non_null(strstr(text.data, "\nx\n"));
     assert_null(strstr(render_text(bytes, 1), "x"));
+    sj_text_finish(&text);
+  }
+}
+
+/* Those of the tile plan: either holds, as the plan says. */
+static void part_conditions_follow_the_plan(void **state)
+{
+  (void)state;
+  static const char bytes[] = "//: if with_exact_softmax\ne\n//: end\n//: if with_online_softmax\no\n//: end\n"
+                              "//: if with_resident_q\nr\n//: end\n//: if with_q_in_turns\nt\n//: end\n";
+  static const struct {
+    uint32_t exact_softmax, q_stages;
+    const char *rendered;
+  } rows[] = {
+      {1, 8, "\ne\n\n\n\n\n\nr\n\n\n\n\n"},
+      {0, 8, "\n\n\n\no\n\n\nr\n\n\n\n\n"},
+      {1, 4, "\ne\n\n\n\n\n\n\n\n\nt\n\n"},
+      {0, 7, "\n\n\n\no\n\n\n\n\n\nt\n\n"},
+  };
+  const sj_template_part part = {"kernel_templates/x.cuh", bytes, (unsigned)strlen(bytes)};
+  const swa_jit_config config = SWA_JIT_CONFIG_INIT; /* head_dim 512: 8 chunks */
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    sj_tile_plan changed = plan;
+    changed.exact_softmax = rows[i].exact_softmax;
+    changed.q_stages = rows[i].q_stages;
+    sj_text text = {0};
+    assert_int_equal(sj_render_part(&part, &config, &changed, &text), SWA_JIT_OK);
+    assert_string_equal(strchr(text.data, '\n') + 1, rows[i].rendered);
     sj_text_finish(&text);
   }
 }
@@ -396,7 +425,7 @@ static void part_of_another_kv_format_is_not_rendered(void **state)
     const sj_template_part part = {rows[i].name, "a\n", 2};
     const swa_jit_config config = SWA_JIT_CONFIG_INIT;
     sj_text text = {0};
-    assert_int_equal(sj_render_part(&part, &config, &text), SWA_JIT_OK);
+    assert_int_equal(sj_render_part(&part, &config, &plan, &text), SWA_JIT_OK);
     assert_int_equal(text.length > 0, rows[i].is_rendered);
     sj_text_finish(&text);
   }
@@ -424,7 +453,7 @@ static void part_with_a_wrong_marker_is_refused(void **state)
       swa_jit_config config = SWA_JIT_CONFIG_INIT;
       config.lse = lse;
       sj_text text = {0};
-      assert_int_equal(sj_render_part(&part, &config, &text), SWA_JIT_COMPILE_FAILED);
+      assert_int_equal(sj_render_part(&part, &config, &plan, &text), SWA_JIT_COMPILE_FAILED);
       assert_ptr_equal(strstr(sj_message(), rows[i][1]), sj_message());
       sj_text_finish(&text);
     }
@@ -447,6 +476,7 @@ int main(void)
       cmocka_unit_test(part_region_is_kept_or_dropped_by_its_constant),
       cmocka_unit_test(part_regions_nest_and_an_outer_one_drops_the_inner),
       cmocka_unit_test(part_conditions_follow_the_configuration),
+      cmocka_unit_test(part_conditions_follow_the_plan),
       cmocka_unit_test(part_without_a_last_newline_gets_one),
       cmocka_unit_test(part_of_another_kv_format_is_not_rendered),
       cmocka_unit_test(part_with_a_wrong_marker_is_refused),
