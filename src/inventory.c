@@ -93,11 +93,42 @@ static swa_jit_status add_view(const each_walk *walk, const sj_store_file *file,
   return add_plan(walk, file, &config, entry);
 }
 
-static bool show(void *data, const sj_store_file *file)
+/* A remembered failure in the form of an entry's footer: it has a key, and no figures. */
+static sj_store_file as_entry(const sj_store_file *file)
 {
+  sj_store_file entry = *file;
+  entry.has_view = true;
+  entry.view = (sj_cubin_view){.key_text = file->failure.key_text,
+                               .key_bytes = file->failure.key_bytes,
+                               .note = {.nvrtc_version = file->failure.nvrtc_version}};
+  return entry;
+}
+
+/* The texts of a remembered failure, in one allocation: message and log, each with a zero. */
+static swa_jit_status add_failure(const sj_store_file *file, char **texts_out, swa_jit_entry *entry)
+{
+  sj_text texts = {0};
+  sj_text_add_bytes(&texts, file->failure.message, file->failure.message_bytes);
+  sj_text_add_bytes(&texts, "", 1);
+  const size_t log_at = texts.length;
+  sj_text_add_bytes(&texts, file->failure.log, file->failure.log_bytes);
+  *texts_out = sj_text_take(&texts);
+  if (*texts_out == NULL) {
+    return sj_fail_memory();
+  }
+  entry->reason = *texts_out;
+  entry->log_text = *texts_out + log_at;
+  return SWA_JIT_OK;
+}
+
+static bool show(void *data, const sj_store_file *given)
+{
+  const sj_store_file as_shown = given->has_failure ? as_entry(given) : *given;
+  const sj_store_file *file = &as_shown;
   each_walk *walk = data;
   char config_text[CONFIG_TEXT_SIZE] = "";
   char *key_text = NULL;
+  char *texts = NULL;
   sj_kept_message kept;
   swa_jit_entry entry = {
       .size = sizeof entry,
@@ -105,19 +136,27 @@ static bool show(void *data, const sj_store_file *file)
       .layer = walk->layer,
       .file_bytes = (uint64_t)file->status.st_size,
       .made_s = file->status.st_mtime,
-      .used_s = file->status.st_mtime, /* store_use.c keeps it there */
+      .used_s = file->state != SWA_JIT_ENTRY_FAILED ? file->status.st_mtime : 0, /* store_use.c keeps it there */
       .folder = walk->store->path,
       .name = file->name,
       .config_text = "",
       .key_text = "",
       .reason = file->reason,
       .bytes = file->bytes,
+      .expires_s = file->expires_s,
+      .log_text = "",
+      .file_idx = file->idx,
+      .num_files = file->num_files,
   };
   sj_message_keep(&kept);
   walk->status = file->has_view ? add_view(walk, file, config_text, &key_text, &entry) : SWA_JIT_OK;
+  if (walk->status == SWA_JIT_OK && file->has_failure) {
+    walk->status = add_failure(file, &texts, &entry);
+  }
   sj_message_restore(walk->status, &kept);
   walk->has_ended = walk->status != SWA_JIT_OK || walk->call(walk->data, &entry) != 0;
   free(key_text);
+  free(texts);
   return !walk->has_ended;
 }
 

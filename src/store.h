@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "cubin_file.h"
+#include "failure_file.h"
 #include "key.h"
 #include "log.h"
 #include "os.h"
@@ -96,10 +97,14 @@ typedef struct sj_store_file {
   const char *name;
   uint32_t state; /* swa_jit_entry_state */
   struct stat status;
-  const char *reason; /* of an entry that is bad or unreadable; else "" */
+  const char *reason; /* of what is bad or unreadable; else "" */
   bool has_view;      /* view is read: always of a usable one */
   sj_cubin_view view; /* cubin: only of a verified one */
   const void *bytes;  /* the whole file, of a verified one; else NULL */
+  bool has_failure;   /* failure is read: of a remembered one that is whole */
+  sj_failure_view failure;
+  int64_t expires_s;       /* when it counts no more; 0: it does not count */
+  uint32_t idx, num_files; /* which of how many */
 } sj_store_file;
 
 /* Called with each file, whose pointers are valid during the call. It may use the store. False ends the walk. */

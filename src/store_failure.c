@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "failure_file.h"
-#include "store_parts.h"
-
 enum { LIFETIME_S = 3600 };
 
 static void make_name(const sj_key *key, char name_out[SJ_FILE_NAME_SIZE])
@@ -63,23 +60,48 @@ static int64_t age_of(const sj_store *store, const struct stat *status)
   return is_over ? -1 : age_s < 0 ? 0 : age_s;
 }
 
-/* The file's bytes, malloc'd; NULL when there is nothing to read. */
-static char *read_bytes(sj_store *store, const char *name, size_t *count_out, int64_t *age_s_out)
+static sj_verdict read_bytes(sj_store *store, int fd, size_t count, void **bytes_out, sj_reading *reading)
 {
-  sj_reading reading = {0};
+  if (count > SJ_FAILURE_FILE_MAX_BYTES) {
+    return sj_store_judge(reading, SJ_VERDICT_BAD, "it is larger than any remembered failure");
+  }
+  void *bytes = malloc(count + 1);
+  if (bytes == NULL) {
+    return SJ_VERDICT_NO_MEMORY;
+  }
+  const ssize_t done = sj_os_read_at(store->os, fd, bytes, count, 0);
+  if (done == (ssize_t)count) {
+    *bytes_out = bytes;
+    return SJ_VERDICT_USABLE;
+  }
+  sj_verdict verdict = done < 0 ? sj_store_judge(reading, SJ_VERDICT_UNREADABLE, strerror(errno))
+                                : sj_store_judge(reading, SJ_VERDICT_BAD, "it became shorter while it was read");
+  free(bytes);
+  return verdict;
+}
+
+sj_verdict sj_store_read_failure(sj_store *store, const char *name, sj_failure_view *view_out, void **bytes_out,
+                                 int64_t *expires_s_out, sj_reading *reading_out)
+{
   int fd = -1;
-  if (sj_store_open_entry(store, name, &fd, &reading) != SJ_VERDICT_USABLE) {
-    return NULL;
+  void *bytes = NULL;
+  sj_verdict verdict = sj_store_open_entry(store, name, &fd, reading_out);
+  if (verdict != SJ_VERDICT_USABLE) {
+    return verdict;
   }
-  *count_out = (size_t)reading.status.st_size;
-  *age_s_out = age_of(store, &reading.status);
-  char *bytes = *count_out <= SJ_FAILURE_FILE_MAX_BYTES ? malloc(*count_out + 1) : NULL;
-  if (bytes != NULL && sj_os_read_at(store->os, fd, bytes, *count_out, 0) != (ssize_t)*count_out) {
-    free(bytes);
-    bytes = NULL;
-  }
+  const size_t count = (size_t)reading_out->status.st_size;
+  verdict = read_bytes(store, fd, count, &bytes, reading_out);
   store->os->close(fd);
-  return bytes;
+  if (verdict == SJ_VERDICT_USABLE && !sj_failure_file_decode(bytes, count, view_out)) {
+    verdict = sj_store_judge(reading_out, SJ_VERDICT_BAD, "it is damaged");
+  }
+  if (verdict != SJ_VERDICT_USABLE) {
+    free(bytes);
+    return verdict;
+  }
+  *expires_s_out = age_of(store, &reading_out->status) >= 0 ? (int64_t)reading_out->status.st_mtime + LIFETIME_S : 0;
+  *bytes_out = bytes;
+  return SJ_VERDICT_USABLE;
 }
 
 static char *copy_text(const char *bytes, size_t count)
@@ -93,22 +115,26 @@ swa_jit_status sj_store_find_failure(sj_store *store, const sj_key *key, uint32_
 {
   char name[SJ_FILE_NAME_SIZE];
   sj_failure_view view;
-  size_t count = 0;
-  int64_t age_s = -1;
+  sj_reading reading = {0};
+  void *bytes = NULL;
+  int64_t expires_s = 0;
   *log_out = NULL;
   if (!is_kept(store)) {
     return SWA_JIT_OK;
   }
   make_name(key, name);
-  char *bytes = read_bytes(store, name, &count, &age_s);
+  if (sj_store_read_failure(store, name, &view, &bytes, &expires_s, &reading) != SJ_VERDICT_USABLE) {
+    return SWA_JIT_OK;
+  }
   swa_jit_status status = SWA_JIT_OK;
-  if (bytes != NULL && age_s >= 0 && sj_failure_file_decode(bytes, count, &view) && view.nvrtc_version == nvrtc_version
-      && view.key_bytes == key->text_length && memcmp(view.key_text, key->text, key->text_length) == 0) {
+  if (expires_s != 0 && view.nvrtc_version == nvrtc_version && view.key_bytes == key->text_length
+      && memcmp(view.key_text, key->text, key->text_length) == 0) {
     *log_out = copy_text(view.log, view.log_bytes);
     status = sj_fail(SWA_JIT_COMPILE_FAILED,
                      "%.*s\n(remembered: this compile failed %lld s ago and is not tried again within the hour; the "
                      "compiler's log is in %s/%s, and without that file the compile is tried anew)",
-                     (int)view.message_bytes, view.message, (long long)age_s, store->shown_path, name);
+                     (int)view.message_bytes, view.message, (long long)age_of(store, &reading.status),
+                     store->shown_path, name);
   }
   free(bytes);
   return status;

@@ -63,6 +63,9 @@ int sj_store_flock(sj_store *store, int *fd_inout, int operation, unsigned bound
 /* Whether a file of that name is an entry that was set aside. */
 bool sj_store_is_set_aside(const char *name);
 
+/* Whether a file of that name is a remembered failure of a compile. */
+bool sj_store_is_failure(const char *name);
+
 /* Opens a file that is there to be locked (flags: O_CREAT or 0), if it is a plain one that only those may write whom
  * the store trusts, and has no second name: what is written to it must not reach another file. -1 with errno. */
 int sj_store_open_lock_file(sj_store *store, const char *name, int flags);

@@ -63,6 +63,11 @@ static bool is_like_entry(const char *name, const char *ending)
   return sj_key_is_file_name(entry_name);
 }
 
+bool sj_store_is_failure(const char *name)
+{
+  return is_like_entry(name, SJ_FAILURE_ENDING);
+}
+
 bool sj_store_is_set_aside(const char *name)
 {
   char whole[SJ_FILE_NAME_SIZE];
@@ -80,10 +85,7 @@ bool sj_store_is_set_aside(const char *name)
  * for one, and a week is time to look at a bad entry. */
 static long lifetime(const char *name)
 {
-  return sj_store_is_temporary(name)              ? HOUR
-         : is_like_entry(name, SJ_FAILURE_ENDING) ? DAY
-         : sj_store_is_set_aside(name)            ? WEEK
-                                                  : 0;
+  return sj_store_is_temporary(name) ? HOUR : sj_store_is_failure(name) ? DAY : sj_store_is_set_aside(name) ? WEEK : 0;
 }
 
 /* A file with holes takes less of the disk than its length says. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store_failure.h"
 #include "store_parts.h"
 #include "text.h"
 
@@ -24,8 +25,10 @@ static bool read_name(const char *name, uint32_t *state_out)
     *state_out = SWA_JIT_ENTRY_TEMPORARY;
     return is_hex(name + strlen(SJ_TEMPORARY_PREFIX), SJ_TEMPORARY_DIGITS);
   }
-  *state_out = sj_store_is_set_aside(name) ? SWA_JIT_ENTRY_SET_ASIDE : SWA_JIT_ENTRY_USABLE;
-  return *state_out == SWA_JIT_ENTRY_SET_ASIDE || sj_key_is_file_name(name);
+  *state_out = sj_store_is_set_aside(name) ? SWA_JIT_ENTRY_SET_ASIDE
+               : sj_store_is_failure(name) ? SWA_JIT_ENTRY_FAILED
+                                           : SWA_JIT_ENTRY_USABLE;
+  return *state_out != SWA_JIT_ENTRY_USABLE || sj_key_is_file_name(name);
 }
 
 typedef struct name_list {
@@ -168,10 +171,21 @@ static sj_verdict read_entry(sj_store *store, bool verify, sj_store_file *file, 
   return verdict;
 }
 
+/* A remembered failure. What is damaged, or cannot be read, counts for nothing, and is no fault of the store. */
+static sj_verdict look_at_failure(sj_store *store, sj_store_file *file, void **bytes_out, sj_reading *reading)
+{
+  sj_verdict verdict = sj_store_read_failure(store, file->name, &file->failure, bytes_out, &file->expires_s, reading);
+  file->has_failure = verdict == SJ_VERDICT_USABLE;
+  return verdict == SJ_VERDICT_ABSENT || verdict == SJ_VERDICT_NO_MEMORY ? verdict : SJ_VERDICT_USABLE;
+}
+
 /* What is in a file whose name already told its state. Of one that is no entry now, only what it is and how large. */
 static sj_verdict look(sj_store *store, uint32_t flags, sj_store_file *file, void **bytes_out, sj_reading *reading)
 {
   const bool is_entry = file->state == SWA_JIT_ENTRY_USABLE;
+  if (file->state == SWA_JIT_ENTRY_FAILED) {
+    return look_at_failure(store, file, bytes_out, reading);
+  }
   if (file->state != SWA_JIT_ENTRY_TEMPORARY) {
     sj_verdict verdict = read_entry(store, is_entry && (flags & SWA_JIT_EACH_VERIFY) != 0, file, bytes_out, reading);
     if (is_entry || verdict == SJ_VERDICT_ABSENT || verdict == SJ_VERDICT_NO_MEMORY) {
@@ -199,10 +213,11 @@ static void note_verdict(sj_verdict verdict, sj_store_file *file)
 }
 
 /* Sets *go_on false when the callback wants no more. */
-static swa_jit_status visit(sj_store *store, uint32_t flags, const char *name, sj_store_file_fn call, void *data,
-                            bool *go_on)
+static swa_jit_status visit(sj_store *store, uint32_t flags, const name_list *list, size_t idx, sj_store_file_fn call,
+                            void *data, bool *go_on)
 {
-  sj_store_file file = {.name = name};
+  const char *name = list->names[idx];
+  sj_store_file file = {.name = name, .idx = (uint32_t)idx, .num_files = (uint32_t)list->count};
   sj_reading reading = {0};
   void *bytes = NULL;
   sj_kept_message kept;
@@ -237,7 +252,7 @@ swa_jit_status sj_store_walk(sj_store *store, uint32_t flags, sj_store_file_fn c
   swa_jit_status status = list_names(store, &list);
   bool go_on = true;
   for (size_t i = 0; i < list.count && status == SWA_JIT_OK && go_on; i++) {
-    status = visit(store, flags, list.names[i], call, data, &go_on);
+    status = visit(store, flags, &list, i, call, data, &go_on);
   }
   finish_names(&list);
   return status;

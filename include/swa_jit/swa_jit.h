@@ -613,7 +613,8 @@ typedef enum swa_jit_entry_state {
   SWA_JIT_ENTRY_BAD = 1,        /* it has an entry's name and is none: reason says why */
   SWA_JIT_ENTRY_UNREADABLE = 2, /* the system does not let it be read: reason says why */
   SWA_JIT_ENTRY_SET_ASIDE = 3,  /* could not be used, and was renamed for a person to look at */
-  SWA_JIT_ENTRY_TEMPORARY = 4   /* a writer's unfinished entry, or what a crash left of it */
+  SWA_JIT_ENTRY_TEMPORARY = 4,  /* a writer's unfinished entry, or what a crash left of it */
+  SWA_JIT_ENTRY_FAILED = 5      /* a compile that failed, remembered for a while: reason is its message */
 } swa_jit_entry_state;
 
 enum {
@@ -644,8 +645,12 @@ typedef struct swa_jit_entry {
   const char *name;        /* of its file */
   const char *config_text; /* its configuration, as swa_jit_config_to_text; "" where it is unknown here */
   const char *key_text;    /* its key; "" where it cannot be read */
-  const char *reason;      /* why it is bad or unreadable; else "" */
+  const char *reason;      /* why it is bad, unreadable or failed; else "" */
   const void *bytes;       /* with SWA_JIT_EACH_VERIFY, of a usable entry: the whole file; else NULL */
+  int64_t expires_s;       /* of a failed compile that still counts: until when; else 0 */
+  const char *log_text;    /* of a failed compile: the compiler's log; else "" */
+  uint32_t file_idx;       /* which file of its folder it is, from 0, of */
+  uint32_t num_files;      /* so many that were there when its listing began */
 } swa_jit_entry;
 
 /* Called with each file. entry and what it points to are valid during the call. It may call the library, but not

@@ -12,7 +12,7 @@ enum { MAX_SEEN = 8, TEXT_SIZE = 2048 };
 
 typedef struct seen_entry {
   swa_jit_entry entry; /* its pointers are not valid any more: the texts are below */
-  char name[256], config_text[512], key_text[TEXT_SIZE], folder[512];
+  char name[256], config_text[512], key_text[TEXT_SIZE], folder[512], reason[512], log_text[512];
   void *bytes; /* copied, malloc'd */
 } seen_entry;
 
@@ -31,6 +31,8 @@ static uint32_t see(void *data, const swa_jit_entry *entry)
   snprintf(each->name, sizeof each->name, "%s", entry->name);
   snprintf(each->config_text, sizeof each->config_text, "%s", entry->config_text);
   snprintf(each->key_text, sizeof each->key_text, "%s", entry->key_text);
+  snprintf(each->reason, sizeof each->reason, "%s", entry->reason);
+  snprintf(each->log_text, sizeof each->log_text, "%s", entry->log_text);
   snprintf(each->folder, sizeof each->folder, "%s", entry->folder);
   if (entry->bytes != NULL) {
     each->bytes = malloc((size_t)entry->file_bytes);
@@ -108,6 +110,49 @@ static void entry_of_another_template_is_not_current(void **state)
   assert_int_equal(seen.entries[0].entry.is_current, 0);
   assert_int_equal(seen.entries[0].entry.arch, SWA_JIT_ARCH_SM_90A);
   sj_key_finish(&key);
+  build_fixture_close(&fixture);
+}
+
+/* What a failed compile leaves: its message, log and time; damaged it is still listed, and counts for nothing. */
+static void failed_compile_is_shown_until_it_is_removed(void **state)
+{
+  build_fixture fixture;
+  const void *cubin = NULL;
+  size_t cubin_bytes = 0;
+  uint32_t was_removed = 7;
+  build_fixture_open(&fixture, *state, 0, NULL);
+  build_fixture_fake(&fixture, (fake_nvrtc_plan){.call = FAKE_NVRTC_COMPILE_PROGRAM,
+                                                 .nth = 1,
+                                                 .result = 6,
+                                                 .log = "x(1): error: a reason\nand more\n"});
+  assert_int_equal(swa_jit_cubin_get(fixture.lib, &fixture.config, &cubin, &cubin_bytes, NULL), SWA_JIT_COMPILE_FAILED);
+  for (int is_damaged = 0; is_damaged < 2; is_damaged++) {
+    if (is_damaged != 0) {
+      char *path = temp_dir_find(fixture.cache_dir, ".failed");
+      assert_true(temp_dir_write(path, "x", 1));
+      free(path);
+    }
+    seen_entries seen = look(&fixture, SWA_JIT_EACH_CURRENT | SWA_JIT_EACH_VERIFY | SWA_JIT_EACH_SET_ASIDE);
+    assert_int_equal(seen.count, 1);
+    const seen_entry *each = &seen.entries[0];
+    assert_int_equal(each->entry.state, SWA_JIT_ENTRY_FAILED);
+    assert_non_null(strstr(each->reason, is_damaged ? "damaged" : "a reason"));
+    assert_string_equal(each->log_text, is_damaged ? "" : "x(1): error: a reason\nand more\n");
+    assert_int_equal(each->entry.arch, is_damaged ? 0 : SWA_JIT_ARCH_SM_90A);
+    assert_int_equal(each->entry.is_current, !is_damaged);
+    assert_int_equal(each->entry.nvrtc_version, is_damaged ? 0 : 13000);
+    assert_true(each->entry.expires_s == (is_damaged ? 0 : each->entry.made_s + 3600));
+    assert_true(each->entry.used_s == 0);
+    assert_int_equal(each->entry.file_idx, 0);
+    assert_int_equal(each->entry.num_files, 1);
+    assert_null(each->bytes);
+    if (is_damaged) {
+      assert_int_equal(swa_jit_store_remove(fixture.lib, each->name, &was_removed), SWA_JIT_OK);
+    }
+    finish(&seen);
+  }
+  assert_int_equal(was_removed, 1);
+  assert_int_equal(temp_dir_count(fixture.cache_dir, ".failed"), 0);
   build_fixture_close(&fixture);
 }
 
@@ -305,6 +350,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       IN_TEMP_DIR(entry_shows_what_the_kernel_s_info_says),
       IN_TEMP_DIR(entry_of_another_template_is_not_current),
+      IN_TEMP_DIR(failed_compile_is_shown_until_it_is_removed),
       IN_TEMP_DIR(added_entry_is_a_hit_elsewhere),
       IN_TEMP_DIR(entries_of_layers_come_after_the_own_and_stay),
       IN_TEMP_DIR(bytes_that_are_no_entry_are_not_added),

@@ -11,7 +11,7 @@
 static const char *const state_names[WARM_NUM_STATES] = {
     [SWA_JIT_ENTRY_USABLE] = "usable",         [SWA_JIT_ENTRY_BAD] = "bad",
     [SWA_JIT_ENTRY_UNREADABLE] = "unreadable", [SWA_JIT_ENTRY_SET_ASIDE] = "set-aside",
-    [SWA_JIT_ENTRY_TEMPORARY] = "temporary",
+    [SWA_JIT_ENTRY_TEMPORARY] = "temporary",   [SWA_JIT_ENTRY_FAILED] = "failed",
 };
 
 void warm_entries_add(warm_entries *entries, const swa_jit_entry *entry)
@@ -27,6 +27,7 @@ void warm_entries_add(warm_entries *entries, const swa_jit_entry *entry)
   copy->config_text = sj_memory_copy(entry->config_text);
   copy->key_text = sj_memory_copy(entry->key_text);
   copy->reason = sj_memory_copy(entry->reason);
+  copy->log_text = sj_memory_copy(entry->log_text);
   copy->bytes = NULL;
 }
 
@@ -68,6 +69,7 @@ static void finish_entry(const swa_jit_entry *entry)
   free_text(entry->config_text);
   free_text(entry->key_text);
   free_text(entry->reason);
+  free_text(entry->log_text);
 }
 
 void warm_entries_drop_layers(warm_entries *entries)
@@ -102,15 +104,33 @@ int64_t warm_entry_last_use(const swa_jit_entry *entry)
   return entry->used_s > 0 ? entry->used_s : entry->made_s;
 }
 
+static bool is_ending(const char *text)
+{
+  return strcmp(text, ".cubin") == 0 || strcmp(text, ".ptx") == 0 || strcmp(text, ".failed") == 0;
+}
+
 const char *warm_entry_digest(const swa_jit_entry *entry)
 {
   enum { NUM_DIGITS = 32 };
   const char *dash = strrchr(entry->name, '-');
   if (entry->state == SWA_JIT_ENTRY_SET_ASIDE || dash == NULL || strspn(dash + 1, "0123456789abcdef") != NUM_DIGITS
-      || (strcmp(dash + 1 + NUM_DIGITS, ".cubin") != 0 && strcmp(dash + 1 + NUM_DIGITS, ".ptx") != 0)) {
+      || !is_ending(dash + 1 + NUM_DIGITS)) {
     return "";
   }
   return dash + 1;
+}
+
+const swa_jit_entry *warm_entries_find_failure(const warm_entries *entries, const char *name)
+{
+  const size_t stem = strlen(name) - strlen(strrchr(name, '.'));
+  for (size_t i = 0; i < entries->count; i++) {
+    const swa_jit_entry *entry = &entries->entries[i];
+    if (entry->state == SWA_JIT_ENTRY_FAILED && entry->key_text[0] != '\0' && entry->layer == 0
+        && strncmp(entry->name, name, stem) == 0 && entry->name[stem] == '.') {
+      return entry;
+    }
+  }
+  return NULL;
 }
 
 size_t warm_entries_count(const warm_entries *entries, uint32_t state, uint64_t *bytes_out)

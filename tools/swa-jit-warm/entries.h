@@ -7,7 +7,7 @@
 
 #include "swa_jit/swa_jit.h"
 
-enum { WARM_NUM_STATES = 5 }; /* of swa_jit_entry_state */
+enum { WARM_NUM_STATES = 6 }; /* of swa_jit_entry_state */
 
 typedef struct warm_entries {
   swa_jit_entry *entries; /* their texts are malloc'd, bytes is NULL; in the order of names */
@@ -26,7 +26,7 @@ void warm_entries_finish(warm_entries *entries);
 /* Keeps those of the folder that is written. */
 void warm_entries_drop_layers(warm_entries *entries);
 
-/* "usable", "bad", "unreadable", "set-aside" or "temporary"; "?" for a later library's. */
+/* "usable", "bad", "unreadable", "set-aside", "temporary" or "failed"; "?" for a later library's. */
 const char *warm_entry_state_name(uint32_t state);
 
 /* When it was last used, or made where that is not known; seconds since 1970. */
@@ -34,6 +34,10 @@ int64_t warm_entry_last_use(const swa_jit_entry *entry);
 
 /* The digest in a name, of 32 digits, or "" where there is none. */
 const char *warm_entry_digest(const swa_jit_entry *entry);
+
+/* The remembered failure of the compile whose entry would have that name, where compiles of this store look for it;
+ * NULL: there is none. */
+const swa_jit_entry *warm_entries_find_failure(const warm_entries *entries, const char *name);
 
 /* How many are in a state, and how many bytes their files have; of all with WARM_NUM_STATES. */
 size_t warm_entries_count(const warm_entries *entries, uint32_t state, uint64_t *bytes_out);

@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <string.h>
+#include <time.h>
 
 #include "key_text.h"
 #include "number.h"
@@ -12,6 +13,7 @@
 /* Why the store does not give a configuration's kernel. */
 typedef struct warm_miss {
   const swa_jit_entry *own;     /* a file of the very name is there, and cannot be used; else NULL */
+  const swa_jit_entry *failure; /* a compile of it failed, and that counts still; else NULL */
   const swa_jit_entry *nearest; /* NULL: there is none of this kernel */
   const char *key_text;
   size_t num_compared;
@@ -28,6 +30,10 @@ static warm_miss find_miss(const warm_entries *entries, const char *name, const 
 {
   warm_miss found = {.key_text = key_text};
   unsigned least = UINT_MAX;
+  found.failure = warm_entries_find_failure(entries, name);
+  if (found.failure != NULL && found.failure->expires_s == 0) {
+    found.failure = NULL;
+  }
   for (size_t i = 0; i < entries->count; i++) {
     const swa_jit_entry *entry = &entries->entries[i];
     if (strcmp(entry->name, name) == 0) {
@@ -73,6 +79,12 @@ static void print_miss(const warm_job *job, const warm_miss *miss)
   char text[512];
   warm_print_short(job->text, text);
   printf("missing: %s\n", text);
+  if (miss->failure != NULL) {
+    char remainder[WARM_REMAINDER_SIZE];
+    warm_write_remainder(miss->failure, time(NULL), remainder);
+    printf("  its compile failed, and is %s with NVRTC %u.%u; --show \"%s\" has the log\n", remainder,
+           miss->failure->nvrtc_version / 1000, miss->failure->nvrtc_version % 1000 / 10, miss->failure->name);
+  }
   if (miss->own != NULL) {
     printf("  its entry is there and does not serve: %s\n", own_reason(job, miss->own));
   } else if (miss->nearest == NULL) {
@@ -97,6 +109,9 @@ static void json_difference(void *data, const char *name, const char *stored, co
 
 static void json_miss(sj_json *json, const warm_job *job, const warm_miss *miss)
 {
+  if (miss->failure != NULL) {
+    sj_json_text(json, "failure", miss->failure->reason);
+  }
   if (miss->own != NULL) {
     sj_json_text(json, "unusable", own_reason(job, miss->own));
   }

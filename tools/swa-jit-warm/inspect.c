@@ -82,8 +82,8 @@ static const swa_jit_entry *find(const warm_entries *entries, const char *what, 
       return entry;
     }
     if (is_digest && strncmp(warm_entry_digest(entry), what, strlen(what)) == 0
-        && (found == NULL || strcmp(found->name, entry->name) != 0)) { /* of several folders the first counts */
-      found = entry;
+        && (found == NULL || strcmp(warm_entry_digest(found), warm_entry_digest(entry)) != 0)) {
+      found = entry; /* of several folders, and of an entry and a failure that it came after, the first counts */
       (*count_out)++;
     }
   }
@@ -100,6 +100,9 @@ static void print_one(const warm_options *options, const swa_jit_entry *entry)
   warm_json_begin(&json, warm_command_names[options->command]);
   sj_json_open(&json, "entry", '{');
   warm_json_entry(&json, entry);
+  if (entry->state == SWA_JIT_ENTRY_FAILED) {
+    sj_json_text(&json, "log", entry->log_text);
+  }
   if (entry->key_text[0] != '\0') {
     sj_json_bool(&json, "is_current", entry->is_current != 0);
     warm_json_key(&json, entry->key_text);
@@ -170,6 +173,11 @@ static int show_configured(const warm_options *options, swa_jit_lib *lib, const 
     return complain(options, WARM_EXIT_FAILED, swa_jit_message());
   }
   const swa_jit_entry *found = find(entries, name, &count);
+  const swa_jit_entry *failure = warm_entries_find_failure(entries, name);
+  if (found == NULL && failure != NULL) {
+    print_one(options, failure);
+    return WARM_EXIT_ABSENT;
+  }
   if (found == NULL) {
     print_missing(options, name, text, key_text);
     return WARM_EXIT_ABSENT;

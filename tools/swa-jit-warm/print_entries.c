@@ -40,7 +40,38 @@ static bool is_ptx(const swa_jit_entry *entry)
 
 static bool has_product(const swa_jit_entry *entry)
 {
-  return entry->state != SWA_JIT_ENTRY_SET_ASIDE && entry->state != SWA_JIT_ENTRY_TEMPORARY;
+  return entry->state != SWA_JIT_ENTRY_SET_ASIDE && entry->state != SWA_JIT_ENTRY_TEMPORARY
+         && entry->state != SWA_JIT_ENTRY_FAILED;
+}
+
+/* Whether the kernel's figures are known. */
+static bool has_figures(const swa_jit_entry *entry)
+{
+  return entry->key_text[0] != '\0' && entry->state != SWA_JIT_ENTRY_FAILED;
+}
+
+void warm_write_remainder(const swa_jit_entry *entry, int64_t now_s, char text_out[WARM_REMAINDER_SIZE])
+{
+  char left[SJ_NUMBER_TEXT_SIZE];
+  if (entry->expires_s <= now_s) {
+    snprintf(text_out, WARM_REMAINDER_SIZE, "counts no more");
+    return;
+  }
+  sj_number_write_seconds((uint64_t)(entry->expires_s - now_s), left);
+  snprintf(text_out, WARM_REMAINDER_SIZE, "not tried again for %s", left);
+}
+
+/* What stands behind a row's configuration. */
+static void write_remark(const swa_jit_entry *entry, int64_t now_s, char text_out[WARM_REMAINDER_SIZE + 3])
+{
+  char remainder[WARM_REMAINDER_SIZE];
+  text_out[0] = '\0';
+  if (entry->state == SWA_JIT_ENTRY_FAILED) {
+    warm_write_remainder(entry, now_s, remainder);
+    snprintf(text_out, WARM_REMAINDER_SIZE + 3, " (%s)", remainder);
+  } else if (entry->config_text[0] != '\0' && is_ptx(entry)) {
+    snprintf(text_out, WARM_REMAINDER_SIZE + 3, " (PTX)");
+  }
 }
 
 static void add_row(sj_table *table, const swa_jit_entry *entry, int64_t now_s)
@@ -48,7 +79,9 @@ static void add_row(sj_table *table, const swa_jit_entry *entry, int64_t now_s)
   char text[512] = "", size[SJ_NUMBER_TEXT_SIZE], made[SJ_NUMBER_TEXT_SIZE], used[SJ_NUMBER_TEXT_SIZE],
        version[SJ_NUMBER_TEXT_SIZE];
   const char *digest = warm_entry_digest(entry);
+  char remark[WARM_REMAINDER_SIZE + 3];
   warm_print_short(entry->config_text, text);
+  write_remark(entry, now_s, remark);
   sj_number_write_bytes(entry->file_bytes, size);
   write_age(entry->made_s, now_s, made);
   write_age(entry->used_s, now_s, used);
@@ -56,7 +89,7 @@ static void add_row(sj_table *table, const swa_jit_entry *entry, int64_t now_s)
   sj_table_add(table, "%s", warm_entry_state_name(entry->state));
   sj_table_add(table, "%u", entry->layer);
   sj_table_add(table, "%.*s", DIGEST_SHOWN, *digest != '\0' ? digest : "-");
-  if (entry->key_text[0] != '\0') {
+  if (has_figures(entry)) {
     sj_table_add(table, "%u", entry->num_registers);
     sj_table_add(table, "%u", entry->shared_memory_bytes);
     sj_table_add(table, "%u", entry->spill_store_bytes + entry->spill_load_bytes);
@@ -69,7 +102,7 @@ static void add_row(sj_table *table, const swa_jit_entry *entry, int64_t now_s)
   sj_table_add(table, "%s", made);
   sj_table_add(table, "%s", used);
   sj_table_add(table, "%s", version);
-  sj_table_add(table, "%s%s", *text != '\0' ? text : entry->name, *text != '\0' && is_ptx(entry) ? " (PTX)" : "");
+  sj_table_add(table, "%s%s", *text != '\0' ? text : entry->name, remark);
 }
 
 void warm_print_entries(const warm_entries *entries)
@@ -145,6 +178,22 @@ void warm_print_key(const char *key_text)
   }
 }
 
+/* The rest of a remembered failure. */
+static void print_failure(const swa_jit_entry *entry)
+{
+  char version[SJ_NUMBER_TEXT_SIZE], remainder[WARM_REMAINDER_SIZE];
+  write_version(entry->nvrtc_version, version);
+  warm_write_remainder(entry, time(NULL), remainder);
+  print_line("failure", remainder);
+  if (entry->key_text[0] == '\0') {
+    return;
+  }
+  print_line("NVRTC", version);
+  printf("compiler's log\n%s", entry->log_text);
+  printf("%s", entry->log_text[0] != '\0' && entry->log_text[strlen(entry->log_text) - 1] != '\n' ? "\n" : "");
+  warm_print_key(entry->key_text);
+}
+
 void warm_print_entry(const swa_jit_entry *entry)
 {
   char version[SJ_NUMBER_TEXT_SIZE];
@@ -159,6 +208,10 @@ void warm_print_entry(const swa_jit_entry *entry)
   print_line("configuration", entry->config_text[0] != '\0' ? entry->config_text : "unknown");
   print_count("file bytes", entry->file_bytes);
   print_time("made", entry->made_s);
+  if (entry->state == SWA_JIT_ENTRY_FAILED) {
+    print_failure(entry);
+    return;
+  }
   print_time("used", entry->used_s);
   if (entry->key_text[0] == '\0') {
     return;
@@ -193,6 +246,7 @@ static void json_text(sj_json *json, const char *key, const char *text)
 void warm_json_entry(sj_json *json, const swa_jit_entry *entry)
 {
   const bool has_key = entry->key_text[0] != '\0';
+  const bool is_known = has_figures(entry);
   const bool has_config = entry->config_text[0] != '\0';
   json_text(json, "file", entry->name);
   json_text(json, "folder", entry->folder);
@@ -205,13 +259,14 @@ void warm_json_entry(sj_json *json, const swa_jit_entry *entry)
   json_number(json, "file_bytes", true, entry->file_bytes);
   json_number(json, "made_s", entry->made_s > 0, (uint64_t)entry->made_s);
   json_number(json, "used_s", entry->used_s > 0, (uint64_t)entry->used_s);
-  json_number(json, "cubin_bytes", has_key, entry->cubin_bytes);
-  json_number(json, "registers", has_key, entry->num_registers);
+  json_number(json, "expires_s", entry->expires_s > 0, (uint64_t)entry->expires_s);
+  json_number(json, "cubin_bytes", is_known, entry->cubin_bytes);
+  json_number(json, "registers", is_known, entry->num_registers);
   json_number(json, "threads", has_config, entry->num_threads);
   json_number(json, "shared_memory_bytes", has_config, entry->shared_memory_bytes);
-  json_number(json, "spill_store_bytes", has_key, entry->spill_store_bytes);
-  json_number(json, "spill_load_bytes", has_key, entry->spill_load_bytes);
-  json_number(json, "compile_ns", has_key, entry->compile_ns);
+  json_number(json, "spill_store_bytes", is_known, entry->spill_store_bytes);
+  json_number(json, "spill_load_bytes", is_known, entry->spill_load_bytes);
+  json_number(json, "compile_ns", is_known, entry->compile_ns);
   json_number(json, "nvrtc_version", has_key, entry->nvrtc_version);
 }
 

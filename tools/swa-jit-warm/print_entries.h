@@ -7,6 +7,10 @@
 #include "json.h"
 
 /* A row an entry, and a line of sums, to standard output. */
+/* How long a failed compile still counts: "not tried again for 38 min", "counts no more". */
+enum { WARM_REMAINDER_SIZE = 64 };
+void warm_write_remainder(const swa_jit_entry *entry, int64_t now_s, char text_out[WARM_REMAINDER_SIZE]);
+
 void warm_print_entries(const warm_entries *entries);
 
 /* Of each entry that cannot be used or read a line to standard error. */

@@ -42,6 +42,11 @@ static const char *judge(const warm_options *options, const swa_jit_entry *entry
     return "it was set aside";
   case SWA_JIT_ENTRY_TEMPORARY:
     return is_older(entry, now_s, WRITER_S) ? "its writer died" : NULL;
+  case SWA_JIT_ENTRY_FAILED:
+    if (entry->expires_s == 0) {
+      return "its compile failed, and that counts no more";
+    }
+    break;
   case SWA_JIT_ENTRY_USABLE:
     break;
   default:

@@ -13,6 +13,9 @@ printf x >>"$(ls store/swa_decode-sm_90a-*-w64-*)"
 warm --arch sm_89,sm_90a --window-size 64 --explain >explain.json
 warm --kernel merge --explain >explain-none.json
 SWA_JIT_KEEP_PTX=1 warm --arch sm_80 --head-group 32 >compile-ptx.json
+FAKE_NVRTC_RESULT=6 warm --arch sm_80 --head-group 64 >compile-failed.json
+warm --arch sm_80 --head-group 64 --explain >explain-failed.json
+warm --show 'arch=sm_80 head_group=64' >show-failed.json
 warm --list >list.json
 warm --verify >verify.json
 warm --export layer.tar >export.json
