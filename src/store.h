@@ -30,8 +30,10 @@ typedef struct sj_store {
   char *shown_path;    /* the same for messages, in which a long one is shortened */
   char *absolute_path; /* where the folder is made again */
   sj_trust trust;
-  uint64_t limit_bytes;    /* of all files together; UINT64_MAX: none */
-  struct sj_store *layers; /* searched after dir_fd, in this order; each read-only, with none of its own */
+  uint64_t limit_bytes;        /* of all files together; UINT64_MAX: none */
+  _Atomic uint64_t looked_ns;  /* when the folder was last listed for the limit; 0: never */
+  _Atomic uint64_t room_bytes; /* what may be written before it is listed again */
+  struct sj_store *layers;     /* searched after dir_fd, in this order; each read-only, with none of its own */
   unsigned num_layers;
   _Atomic bool has_hung;                      /* a lock service did not answer: no lock is tried any more */
   _Atomic uint64_t told[SJ_STORE_TOLD_WORDS]; /* a bit for each name that was warned of */

@@ -91,10 +91,11 @@ void sj_store_end_writing(sj_store *store, sj_writing *writing);
 /* Removes the temporary files that dead writers left, if any did. */
 void sj_store_clear_dead_writers(sj_store *store);
 
-/* After an entry was published: removes what crashed writers left and what was set aside long ago, and evicts the least
- * recently used files while all of them are above limit_bytes. The new entry tells the time: its change time is the
- * file system's clock, which need not be this machine's. Trouble is left to the next writer. */
-void sj_store_trim(sj_store *store, const char *new_entry);
+/* After an entry of so many bytes was published: removes what crashed writers left and what was set aside long ago, and
+ * evicts the least recently used files while all of them are above limit_bytes. The new entry tells the time: its
+ * change time is the file system's clock, which need not be this machine's. Does nothing while a look at the folder was
+ * made lately and found room for much more. Trouble is left to the next writer. */
+void sj_store_trim(sj_store *store, const char *new_entry, uint64_t entry_bytes);
 
 /* num_digits (at most SJ_TEMPORARY_DIGITS) random hexadecimal digits and a zero; false with errno. */
 bool sj_store_make_random_hex(const sj_os *os, size_t num_digits, char *hex_out);

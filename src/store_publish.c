@@ -175,7 +175,7 @@ static swa_jit_status publish(sj_store *store, const sj_key *key, const sj_cubin
   sj_stats_add(store->stats->store_writes, 1);
   sj_stats_add(store->stats->store_bytes_written, count);
   sj_log_line(store->log, SWA_JIT_LOG_DEBUG, "store: published %s, %zu bytes", key->file_name, count);
-  sj_store_trim(store, key->file_name);
+  sj_store_trim(store, key->file_name, count);
   return SWA_JIT_OK;
 }
 

@@ -15,6 +15,8 @@ enum {
   HOUR = 3600,
   DAY = 24 * HOUR,
   WEEK = 7 * DAY,
+  NUM_WRITERS = 256, /* that may write at once before each looks again: together they stay within the limit */
+  LOOK_PERIOD_S = 60,
   LOCK_WAIT_MS = 2000,
   BOUND_MS = 1000,
   LOCK_NAME_SIZE = SJ_DIGEST_HEX_SIZE + sizeof ".lock" - 1
@@ -317,14 +319,43 @@ static void trim(sj_store *store, const char *new_entry, time_t now)
   }
 }
 
-void sj_store_trim(sj_store *store, const char *new_entry)
+/* A look lists the whole folder, which takes tens of milliseconds where there are ten thousand files. So this object
+ * writes its share of the room that its last look found before it looks again. */
+static bool may_skip(sj_store *store, uint64_t entry_bytes)
+{
+  const uint64_t looked_ns = atomic_load_explicit(&store->looked_ns, memory_order_acquire);
+  uint64_t room_bytes = atomic_load_explicit(&store->room_bytes, memory_order_relaxed);
+  if (looked_ns == 0 || sj_os_now_ns() - looked_ns >= LOOK_PERIOD_S * UINT64_C(1000000000)) {
+    return false;
+  }
+  while (room_bytes >= entry_bytes) {
+    if (atomic_compare_exchange_weak_explicit(&store->room_bytes, &room_bytes, room_bytes - entry_bytes,
+                                              memory_order_relaxed, memory_order_relaxed)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void note_look(sj_store *store, uint64_t total_bytes)
+{
+  const uint64_t room_bytes = total_bytes < store->limit_bytes ? store->limit_bytes - total_bytes : 0;
+  atomic_store_explicit(&store->room_bytes, room_bytes / NUM_WRITERS, memory_order_relaxed);
+  atomic_store_explicit(&store->looked_ns, sj_os_now_ns(), memory_order_release);
+}
+
+void sj_store_trim(sj_store *store, const char *new_entry, uint64_t entry_bytes)
 {
   trim_list list = {0};
   struct stat newest;
-  if (store->os->fstatat(store->dir_fd, new_entry, &newest, AT_SYMLINK_NOFOLLOW) != 0) {
+  if (may_skip(store, entry_bytes) || store->os->fstatat(store->dir_fd, new_entry, &newest, AT_SYMLINK_NOFOLLOW) != 0) {
     return;
   }
-  const bool is_above = look(store, newest.st_ctime, &list) && list.total_bytes > store->limit_bytes;
+  const bool is_whole = look(store, newest.st_ctime, &list);
+  const bool is_above = is_whole && list.total_bytes > store->limit_bytes;
+  if (is_whole) {
+    note_look(store, list.total_bytes);
+  }
   finish(&list);
   if (is_above) {
     trim(store, new_entry, newest.st_ctime);

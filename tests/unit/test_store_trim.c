@@ -32,6 +32,13 @@ static int fstatat_aged(int dir_fd, const char *name, struct stat *status, int f
   return result;
 }
 
+/* Of the next publishing, as if the store had just been opened with this limit. */
+static void set_limit(store_fixture *fixture, uint64_t limit_bytes)
+{
+  fixture->store.limit_bytes = limit_bytes;
+  fixture->store.looked_ns = 0;
+}
+
 static void publish_removes_old_leftovers_only(void **state)
 {
   store_fixture *fixture = *state;
@@ -60,6 +67,7 @@ static void publish_removes_old_leftovers_only(void **state)
   fixture->store.os = &os;
   for (size_t a = 0; a < sizeof ages / sizeof ages[0]; a++) {
     seen_age = ages[a];
+    set_limit(fixture, UINT64_MAX);
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
       char *path = temp_dir_join(fixture->path, files[i].name);
       assert_true(temp_dir_write(path, "x", 1));
@@ -135,7 +143,7 @@ static void finish_aged(aged_store *aged)
 /* Publishes the last key's entry with room for so many entries. */
 static void publish_last(aged_store *aged, unsigned num_entries)
 {
-  aged->fixture->store.limit_bytes = num_entries * aged->entry_bytes + aged->entry_bytes / 2;
+  set_limit(aged->fixture, num_entries * aged->entry_bytes + aged->entry_bytes / 2);
   assert_int_equal(store_fixture_publish(aged->fixture, &aged->keys[NUM_KEYS - 1]), SWA_JIT_OK);
   assert_true(is_there(aged, NUM_KEYS - 1));
 }
@@ -147,6 +155,42 @@ static void trim_without_a_limit_or_below_it_evicts_nothing(void **state)
   publish_last(&aged, NUM_KEYS);
   assert_int_equal(aged.fixture->stats.evictions, 0);
   assert_int_equal(temp_dir_count(aged.fixture->path, ""), NUM_KEYS);
+  finish_aged(&aged);
+}
+
+/* How many files a publishing asks about; the first of an object looks at all of them. */
+static unsigned count_asked(aged_store *aged, unsigned i)
+{
+  aged->fixture->store.os = failing_os_start((failing_os_plan){0});
+  assert_int_equal(store_fixture_publish(aged->fixture, &aged->keys[i]), SWA_JIT_OK);
+  const unsigned num_asked = failing_os_count(FAILING_OS_FSTATAT);
+  aged->fixture->store.os = sj_os_system();
+  return num_asked;
+}
+
+static void trim_with_much_room_looks_once_in_a_while(void **state)
+{
+  aged_store aged = make_aged(*state);
+  sj_store *store = &aged.fixture->store;
+  set_limit(aged.fixture, UINT64_C(1) << 30);
+  assert_true(count_asked(&aged, 0) >= NUM_KEYS - 1);
+  assert_true(count_asked(&aged, 1) < NUM_KEYS - 1);
+  store->looked_ns -= UINT64_C(61000000000); /* a minute later others may have written */
+  assert_true(count_asked(&aged, 2) >= NUM_KEYS - 1);
+  assert_true(count_asked(&aged, 3) < NUM_KEYS - 1);
+  /* Its share of the room, and no byte more, so that many who write at once stay within the limit. */
+  const uint64_t share = store->room_bytes;
+  assert_true(share > aged.entry_bytes && share < (UINT64_C(1) << 30) / 200);
+  store->room_bytes = 2 * aged.entry_bytes;
+  assert_true(count_asked(&aged, 4) < NUM_KEYS - 1);
+  assert_true(count_asked(&aged, 5) < NUM_KEYS - 1);
+  assert_true(count_asked(&aged, 6) >= NUM_KEYS - 1);
+  /* With little room each writing looks. */
+  set_limit(aged.fixture, (NUM_KEYS + 20) * aged.entry_bytes);
+  for (unsigned i = 0; i < 3; i++) {
+    assert_true(count_asked(&aged, i) >= NUM_KEYS - 1);
+  }
+  assert_int_equal(aged.fixture->stats.evictions, 0);
   finish_aged(&aged);
 }
 
@@ -173,7 +217,7 @@ static void trim_never_evicts_what_is_in_use(void **state)
   publish_last(&aged, 2);
   assert_true(is_there(&aged, 1));
   assert_int_equal(aged.fixture->stats.evictions, NUM_KEYS - 2);
-  aged.fixture->store.limit_bytes = 1;
+  set_limit(aged.fixture, 1);
   assert_int_equal(store_fixture_publish(aged.fixture, &aged.keys[NUM_KEYS - 1]), SWA_JIT_OK);
   assert_int_equal(store_fixture_publish(aged.fixture, &aged.keys[NUM_KEYS - 1]), SWA_JIT_OK);
   assert_true(is_there(&aged, 1) && is_there(&aged, NUM_KEYS - 1)); /* nor what was just published */
@@ -251,7 +295,7 @@ static void trim_with_each_call_failing_costs_no_entry_in_use(void **state)
     sj_store_use use = {0};
     sj_store_begin_use(&fixture->store, &aged.keys[0], &use);
     int num_open = store_fixture_count_open();
-    fixture->store.limit_bytes = 2 * aged.entry_bytes;
+    set_limit(fixture, 2 * aged.entry_bytes);
     fixture->store.os = failing_os_start((failing_os_plan){.nth = nth, .error = EIO});
     swa_jit_status status = store_fixture_publish(fixture, &aged.keys[NUM_KEYS - 1]);
     has_failed = failing_os_has_failed();
@@ -261,7 +305,7 @@ static void trim_with_each_call_failing_costs_no_entry_in_use(void **state)
     assert_true(is_there(&aged, NUM_KEYS - 1) == (status == SWA_JIT_OK));
     assert_true(is_there(&aged, 0));
     sj_store_end_use(&use);
-    fixture->store.limit_bytes = UINT64_MAX;
+    set_limit(fixture, UINT64_MAX);
     finish_aged(&aged);
   }
 }
@@ -303,7 +347,7 @@ static void trim_by_many_processes_at_once_keeps_the_limit(void **state)
   aged_store aged = make_aged(*state);
   store_fixture *fixture = aged.fixture;
   pid_t children[NUM_CHILDREN];
-  fixture->store.limit_bytes = 3 * aged.entry_bytes + 16;
+  set_limit(fixture, 3 * aged.entry_bytes + 16);
   for (unsigned i = 0; i < NUM_CHILDREN; i++) {
     children[i] = fork();
     assert_true(children[i] >= 0);
@@ -330,6 +374,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       TEST(publish_removes_old_leftovers_only),
       TEST(trim_without_a_limit_or_below_it_evicts_nothing),
+      TEST(trim_with_much_room_looks_once_in_a_while),
       TEST(trim_above_the_limit_evicts_the_least_recently_used),
       TEST(trim_never_evicts_what_is_in_use),
       TEST(trim_spares_what_a_builder_is_replacing),
