@@ -237,6 +237,31 @@ static void progress_off_a_terminal_is_plain_lines(void **state)
   assert_string_equal(text, "[1/2] one\na warning\n[2/2] two\n");
 }
 
+static void progress_of_many_is_told_now_and_then(void **state)
+{
+  char text[256] = "";
+  sj_progress progress;
+  FILE *file = tmpfile();
+  (void)state;
+  assert_non_null(file);
+  sj_progress_init(&progress, file, false, 0);
+  for (size_t i = 1; i <= 1000; i++) {
+    sj_progress_count(&progress, i, 1000, "verified"); /* sooner than in ten seconds */
+  }
+  progress.told_ns -= UINT64_C(11000000000);
+  sj_progress_count(&progress, 300, 1000, "verified");
+  sj_progress_count(&progress, 301, 1000, "verified");
+  progress.period_ns = 0;
+  sj_progress_count(&progress, 7, 0, "added");
+  progress.is_silent = true;
+  sj_progress_count(&progress, 8, 0, "added");
+  sj_progress_finish(&progress);
+  rewind(file);
+  assert_true(fread(text, 1, sizeof text - 1, file) > 0);
+  assert_string_equal(text, "[300/1000] verified\n[7] added\n");
+  fclose(file);
+}
+
 static void progress_on_a_terminal_overwrites_its_line(void **state)
 {
   char text[512] = "";
@@ -443,6 +468,7 @@ int main(void)
       cmocka_unit_test(table_columns_are_as_wide_as_their_widest_cell),
       cmocka_unit_test(json_is_nested_and_escaped),
       cmocka_unit_test(progress_off_a_terminal_is_plain_lines),
+      cmocka_unit_test(progress_of_many_is_told_now_and_then),
       cmocka_unit_test(progress_on_a_terminal_overwrites_its_line),
       cmocka_unit_test(options_in_both_spellings_are_read),
       cmocka_unit_test(options_absent_leave_their_defaults),

@@ -31,10 +31,26 @@ void warm_entries_add(warm_entries *entries, const swa_jit_entry *entry)
   copy->bytes = NULL;
 }
 
+typedef struct reading {
+  warm_entries entries;
+  sj_progress *progress;
+} reading;
+
 static uint32_t add(void *entry_data, const swa_jit_entry *entry)
 {
-  warm_entries_add(entry_data, entry);
+  reading *read = entry_data;
+  warm_entries_add(&read->entries, entry);
+  if (read->progress != NULL) {
+    warm_entries_tell(read->progress, entry, "verified");
+  }
   return 0;
+}
+
+void warm_entries_tell(sj_progress *progress, const swa_jit_entry *entry, const char *what)
+{
+  char *text = entry->layer == 0 ? sj_memory_copy(what) : sj_memory_format("%s in layer %u", what, entry->layer);
+  sj_progress_count(progress, (size_t)entry->file_idx + 1, entry->num_files, text);
+  free(text);
 }
 
 swa_jit_store_info warm_store_info(swa_jit_lib *lib)
@@ -44,16 +60,19 @@ swa_jit_store_info warm_store_info(swa_jit_lib *lib)
   return info;
 }
 
-bool warm_entries_read(swa_jit_lib *lib, uint32_t flags, warm_entries *entries_out)
+bool warm_entries_read(swa_jit_lib *lib, uint32_t flags, sj_progress *progress, warm_entries *entries_out)
 {
-  warm_entries entries = {0};
-  swa_jit_status status = swa_jit_store_each(lib, flags, add, &entries);
+  reading read = {.progress = progress};
+  swa_jit_status status = swa_jit_store_each(lib, flags, add, &read);
+  if (progress != NULL) {
+    sj_progress_clear(progress);
+  }
   if (status != SWA_JIT_OK) {
     fprintf(stderr, "%s: %s (%s)\n", warm_cli.name, swa_jit_message(), swa_jit_status_name(status));
-    warm_entries_finish(&entries);
+    warm_entries_finish(&read.entries);
     return false;
   }
-  *entries_out = entries;
+  *entries_out = read.entries;
   return true;
 }
 

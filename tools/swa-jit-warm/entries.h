@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "progress.h"
 #include "swa_jit/swa_jit.h"
 
 enum { WARM_NUM_STATES = 6 }; /* of swa_jit_entry_state */
@@ -17,8 +18,11 @@ typedef struct warm_entries {
 /* The folder that is written, as the library chose it. */
 swa_jit_store_info warm_store_info(swa_jit_lib *lib);
 
-/* flags: SWA_JIT_EACH_... False with the reason printed. */
-bool warm_entries_read(swa_jit_lib *lib, uint32_t flags, warm_entries *entries_out);
+/* flags: SWA_JIT_EACH_... progress: NULL, or told of each file. False with the reason printed. */
+bool warm_entries_read(swa_jit_lib *lib, uint32_t flags, sj_progress *progress, warm_entries *entries_out);
+
+/* Tells how far a walk is. what: "verified", say. */
+void warm_entries_tell(sj_progress *progress, const swa_jit_entry *entry, const char *what);
 /* One more, copied. */
 void warm_entries_add(warm_entries *entries, const swa_jit_entry *entry);
 void warm_entries_finish(warm_entries *entries);

@@ -166,7 +166,7 @@ static bool read_entries(swa_jit_lib *lib, warm_entries *entries_out)
     *entries_out = (warm_entries){0};
     return true;
   }
-  return warm_entries_read(lib, 0, entries_out);
+  return warm_entries_read(lib, 0, NULL, entries_out);
 }
 
 int warm_explain(warm_plan *plan, const warm_options *options, swa_jit_lib *lib)

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "memory.h"
 #include "names.h"
+#include "new_file.h"
 #include "number.h"
 #include "print_entries.h"
 #include "stop.h"
@@ -16,9 +16,10 @@
 
 typedef struct exporting {
   const warm_options *options;
+  sj_progress *progress;
   FILE *file;
-  char *wanted;    /* name of the file that the archive becomes; NULL: what is no plain file is written as it is */
-  char *temporary; /* of the file being written until then */
+  warm_new_file made; /* made.file is NULL: what is no plain file is written as it is */
+  bool is_file;       /* made: a plain file */
   warm_names names;
   warm_entries left_out;
   uint64_t bytes;
@@ -42,26 +43,6 @@ static bool open_as_it_is(exporting *work)
   return work->file != NULL;
 }
 
-/* A new file beside the wanted one, which is renamed when it is whole. */
-static bool open_beside(exporting *work)
-{
-  work->temporary = sj_memory_format("%s.XXXXXX", work->wanted);
-  const int fd = mkstemp(work->temporary);
-  work->file = fd >= 0 ? fdopen(fd, "wb") : NULL;
-  if (work->file == NULL) {
-    complain(work, "cannot be made", errno);
-    if (fd >= 0) {
-      close(fd);
-      unlink(work->temporary);
-    }
-    return false;
-  }
-  const mode_t mask = umask(0);
-  umask(mask);
-  fchmod(fd, 0666 & ~mask); /* as any file that a user makes; mkstemp's are private */
-  return true;
-}
-
 static bool open_archive(exporting *work)
 {
   const char *path = work->options->export_to;
@@ -75,9 +56,14 @@ static bool open_archive(exporting *work)
     return open_as_it_is(work);
   }
   char *real = is_there ? realpath(path, NULL) : NULL; /* a link to a file stays one */
-  work->wanted = sj_memory_copy(real != NULL ? real : path);
+  const bool is_open = warm_new_file_open(real != NULL ? real : path, &work->made);
+  if (!is_open) {
+    complain(work, "cannot be made", errno);
+  }
   free(real);
-  return open_beside(work);
+  work->file = work->made.file;
+  work->is_file = is_open;
+  return is_open;
 }
 
 static uint32_t add(void *data, const swa_jit_entry *entry)
@@ -96,6 +82,7 @@ static uint32_t add(void *data, const swa_jit_entry *entry)
     work->error = errno != 0 ? errno : EIO;
     return 1;
   }
+  warm_entries_tell(work->progress, entry, "exported");
   warm_names_add(&work->names, entry->name);
   work->bytes += entry->file_bytes;
   return 0;
@@ -104,30 +91,24 @@ static uint32_t add(void *data, const swa_jit_entry *entry)
 /* Brings the whole archive under its name; the errno of what failed, or 0. */
 static int close_archive(exporting *work)
 {
-  if (!sj_tar_write_end(work->file) || fflush(work->file) != 0) {
-    return errno;
+  int error = sj_tar_write_end(work->file) && fflush(work->file) == 0 ? 0 : errno;
+  if (error != 0 || work->file == stdout) {
+    return error;
   }
-  if (work->file == stdout) {
-    return 0;
-  }
-  int error = work->wanted != NULL && fsync(fileno(work->file)) != 0 ? errno : 0;
-  if (fclose(work->file) != 0 && error == 0) {
-    error = errno;
-  }
+  FILE *file = work->file;
   work->file = NULL;
-  if (error == 0 && work->wanted != NULL && rename(work->temporary, work->wanted) != 0) {
-    error = errno;
+  if (work->made.file != NULL) {
+    return warm_new_file_commit(&work->made);
   }
-  return error;
+  return fclose(file) != 0 ? errno : 0;
 }
 
 static void discard(exporting *work)
 {
-  if (work->file != NULL && work->file != stdout) {
+  if (work->made.file != NULL) {
+    warm_new_file_discard(&work->made);
+  } else if (work->file != NULL && work->file != stdout) {
     fclose(work->file);
-  }
-  if (work->temporary != NULL) {
-    unlink(work->temporary);
   }
 }
 
@@ -156,29 +137,29 @@ static int tell(const exporting *work)
   if (work->options->json) {
     print_json(work);
   } else if (!work->options->quiet) { /* standard output may be the archive */
-    fprintf(work->wanted != NULL ? stdout : stderr, "%zu entr%s of %s written to %s\n", count, count == 1 ? "y" : "ies",
-            size, work->options->export_to);
+    fprintf(work->is_file ? stdout : stderr, "%zu entr%s of %s written to %s\n", count, count == 1 ? "y" : "ies", size,
+            work->options->export_to);
   }
   warm_print_faults(&work->left_out);
   return work->left_out.count > 0 ? WARM_EXIT_ABSENT : WARM_EXIT_GOOD;
 }
 
-int warm_export(const warm_options *options, swa_jit_lib *lib)
+int warm_export(const warm_options *options, swa_jit_lib *lib, sj_progress *progress)
 {
-  exporting work = {.options = options};
+  exporting work = {.options = options, .progress = progress};
   int status = WARM_EXIT_FAILED;
   warm_stop_begin();
   if (!open_archive(&work)) {
-    free(work.wanted);
-    free(work.temporary);
     return WARM_EXIT_FAILED;
   }
   errno = 0;
-  if (swa_jit_store_each(lib, SWA_JIT_EACH_VERIFY, add, &work) != SWA_JIT_OK) {
+  swa_jit_status walked = swa_jit_store_each(lib, SWA_JIT_EACH_VERIFY, add, &work);
+  sj_progress_clear(progress);
+  if (walked != SWA_JIT_OK) {
     fprintf(stderr, "%s: %s\n", warm_cli.name, swa_jit_message());
   } else if (warm_stop_count() > 0) {
     fprintf(stderr, "%s: stopped by a signal: %s\n", warm_cli.name,
-            work.wanted != NULL ? "no archive was written" : "the archive is cut");
+            work.is_file ? "no archive was written" : "the archive is cut");
     status = WARM_EXIT_SIGNAL + warm_stop_signal();
   } else {
     work.error = work.error != 0 ? work.error : close_archive(&work);
@@ -187,8 +168,6 @@ int warm_export(const warm_options *options, swa_jit_lib *lib)
   if (status != WARM_EXIT_GOOD && status != WARM_EXIT_ABSENT) {
     discard(&work);
   }
-  free(work.wanted);
-  free(work.temporary);
   warm_names_finish(&work.names);
   warm_entries_finish(&work.left_out);
   return status;

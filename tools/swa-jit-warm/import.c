@@ -17,10 +17,11 @@ enum { LARGEST_ENTRY = 65 << 20 /* beyond what swa_jit_entry_check takes */ };
 typedef struct importing {
   const warm_options *options;
   swa_jit_lib *lib;
+  sj_progress *progress;
   FILE *file; /* can be read again from its start */
   warm_names names;
   warm_names held; /* usable in the folder that is written; of a dry run, and where the size limit removed some */
-  size_t num_added, num_evicted;
+  size_t num_added, num_passed, num_evicted;
   uint64_t added_bytes;
 } importing;
 
@@ -86,6 +87,7 @@ static bool check(importing *work, const char *name, const void *bytes, size_t c
     return false;
   }
   warm_names_add(&work->names, name);
+  sj_progress_count(work->progress, work->names.count, 0, "verified");
   return true;
 }
 
@@ -96,6 +98,8 @@ static bool add(importing *work, const char *name, const void *bytes, size_t cou
     return complain(work, swa_jit_message());
   }
   work->num_added += was_added;
+  work->num_passed++;
+  sj_progress_count(work->progress, work->num_passed, work->names.count, "added or held already");
   work->added_bytes += was_added ? count : 0;
   return true;
 }
@@ -133,7 +137,7 @@ static bool walk(importing *work, entry_step step)
 static bool find_held(importing *work, uint32_t flags)
 {
   warm_entries entries;
-  if (!warm_entries_read(work->lib, flags, &entries)) {
+  if (!warm_entries_read(work->lib, flags, (flags & SWA_JIT_EACH_VERIFY) != 0 ? work->progress : NULL, &entries)) {
     return false;
   }
   warm_entries_drop_layers(&entries);
@@ -202,12 +206,13 @@ static void tell(const importing *work, bool is_stopped)
   }
 }
 
-int warm_import(const warm_options *options, swa_jit_lib *lib)
+int warm_import(const warm_options *options, swa_jit_lib *lib, sj_progress *progress)
 {
-  importing work = {.options = options, .lib = lib};
+  importing work = {.options = options, .lib = lib, .progress = progress};
   warm_stop_begin();
   bool is_done = open_archive(&work) && walk(&work, check) && prepare(&work) && walk(&work, add) && check_kept(&work);
   const bool is_stopped = warm_stop_count() > 0;
+  sj_progress_clear(progress);
   if (is_done || is_stopped) {
     tell(&work, is_stopped);
   } else {

@@ -39,7 +39,7 @@ static void print_all(const warm_options *options, const warm_entries *entries)
 int warm_list(const warm_options *options, swa_jit_lib *lib)
 {
   warm_entries entries;
-  if (!warm_entries_read(lib, 0, &entries)) {
+  if (!warm_entries_read(lib, 0, NULL, &entries)) {
     return WARM_EXIT_FAILED;
   }
   print_all(options, &entries);
@@ -47,11 +47,11 @@ int warm_list(const warm_options *options, swa_jit_lib *lib)
   return WARM_EXIT_GOOD;
 }
 
-int warm_verify(const warm_options *options, swa_jit_lib *lib)
+int warm_verify(const warm_options *options, swa_jit_lib *lib, sj_progress *progress)
 {
   warm_entries entries;
   const uint32_t set_aside = options->set_aside ? SWA_JIT_EACH_SET_ASIDE : 0;
-  if (!warm_entries_read(lib, SWA_JIT_EACH_VERIFY | set_aside, &entries)) {
+  if (!warm_entries_read(lib, SWA_JIT_EACH_VERIFY | set_aside, progress, &entries)) {
     return WARM_EXIT_FAILED;
   }
   print_all(options, &entries);
@@ -191,7 +191,7 @@ static int show_configured(const warm_options *options, swa_jit_lib *lib, const 
 int warm_show(const warm_options *options, swa_jit_lib *lib)
 {
   warm_entries entries;
-  if (!warm_entries_read(lib, 0, &entries)) {
+  if (!warm_entries_read(lib, 0, NULL, &entries)) {
     return WARM_EXIT_FAILED;
   }
   int status =

@@ -4,10 +4,11 @@
 #define WARM_INSPECT_H
 
 #include "options.h"
+#include "progress.h"
 #include "swa_jit/swa_jit.h"
 
 int warm_list(const warm_options *options, swa_jit_lib *lib);
-int warm_verify(const warm_options *options, swa_jit_lib *lib);
+int warm_verify(const warm_options *options, swa_jit_lib *lib, sj_progress *progress);
 int warm_show(const warm_options *options, swa_jit_lib *lib);
 
 #endif

@@ -144,21 +144,21 @@ static int run_on_configurations(const warm_options *options)
 
 /* ---- commands about the store ----------------------------------------------------------------------------- */
 
-static int run_store_command(const warm_options *options, swa_jit_lib *lib)
+static int run_store_command(const warm_options *options, swa_jit_lib *lib, sj_progress *progress)
 {
   switch (options->command) {
   case WARM_LIST:
     return warm_list(options, lib);
   case WARM_VERIFY:
-    return warm_verify(options, lib);
+    return warm_verify(options, lib, progress);
   case WARM_SHOW:
     return warm_show(options, lib);
   case WARM_PRUNE:
     return warm_prune(options, lib);
   case WARM_EXPORT:
-    return warm_export(options, lib);
+    return warm_export(options, lib, progress);
   default:
-    return warm_import(options, lib);
+    return warm_import(options, lib, progress);
   }
 }
 
@@ -169,7 +169,7 @@ static int run_on_store(const warm_options *options)
   int status = WARM_EXIT_FAILED;
   sj_progress_init(&progress, stderr, options->quiet, 0);
   if (open_library(options, &progress, &lib)) {
-    status = run_store_command(options, lib);
+    status = run_store_command(options, lib, &progress);
   }
   swa_jit_close(&lib);
   sj_progress_finish(&progress);

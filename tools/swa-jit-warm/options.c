@@ -144,7 +144,7 @@ static const sj_cli_option option_table[] = {
     TEXT(export_to, "export", "FILE",
          "write the entries to a tar archive, each verified; - writes standard output. What is no "
          "plain file, such as a pipe or a device, is written as it is; a file is replaced once the whole archive is "
-         "there"),
+         "there, and whoever is killed before leaves nothing beside it"),
     TEXT(import_from, "import", "FILE",
          "add the entries of such an archive that the store does not hold; all are verified before the first is added; "
          "- "
@@ -176,7 +176,8 @@ static const char *const description[] = {
     "holds is a hit, the rest fails with the reason. --dry-run needs no writing.",
     "Standard output gets a table: configuration, registers of a thread, shared memory of a CTA, spilled bytes of a "
     "thread, compile time, size of the cubin, and whether it was a hit or compiled. Progress, warnings and reasons go "
-    "to standard error. Where standard error is no terminal each step has a line of its own.",
+    "to standard error. Where standard error is no terminal each step has a line of its own; of --verify, --export and "
+    "--import, which have many, a line each ten seconds.",
     "Other options look at the store instead: what is in it, whether it is whole, what it lacks, why; or clear and "
     "ship "
     "it. With --json each prints one object, whose fields docs/swa-jit-warm-json.md lists.",

@@ -214,7 +214,7 @@ int warm_prune(const warm_options *options, swa_jit_lib *lib)
     return WARM_EXIT_FAILED;
   }
   warm_stop_begin();
-  if (!warm_entries_read(lib, options->outdated ? SWA_JIT_EACH_CURRENT : 0, &entries)) {
+  if (!warm_entries_read(lib, options->outdated ? SWA_JIT_EACH_CURRENT : 0, NULL, &entries)) {
     return WARM_EXIT_FAILED;
   }
   warm_entries_drop_layers(&entries);

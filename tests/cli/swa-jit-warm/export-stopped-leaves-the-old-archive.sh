@@ -1,15 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# A signal as soon as the new archive's file is there. An export that was faster is tried again.
+# A signal as soon as the new archive's file, which has no name yet, is there. An export that was faster is tried again.
 export SWA_JIT_NVRTC="$NVRTC_FAKE" FAKE_NVRTC_BYTES=1000000
 swa-jit-warm --cache-dir store --quiet --window-size "$(seq -s , 1 40)"
 echo old >layer.tar
 python3 - <<"END"
 import os, signal, subprocess
 command = ["swa-jit-warm", "--cache-dir", "store", "--export", "layer.tar", "--json"]
+
+def has_begun(pid):
+    try:
+        links = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
+    except OSError:
+        return False
+    return any("(deleted)" in link or ".swa-jit-export-" in link for link in links)
+
 for _ in range(50):
     tool = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while tool.poll() is None and not any(name.startswith("layer.tar.") for name in os.listdir()):
+    while tool.poll() is None and not has_begun(tool.pid):
         pass
     tool.send_signal(signal.SIGINT)
     report, log = tool.communicate()
@@ -19,7 +27,7 @@ for _ in range(50):
         break
     open("layer.tar", "w").write("old\n")
 END
-ls
+ls -A
 cat layer.tar
 swa-jit-warm --cache-dir store --export layer.tar --quiet
 tar -tf layer.tar | wc -l
