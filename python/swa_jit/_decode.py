@@ -10,7 +10,8 @@ from . import _generic
 from ._arrays import is_torch
 from ._errors import ArgumentError, InvalidError
 from ._library import Kernel, Library
-from ._problem import LSE_FORMS, Options, number, whole
+from ._plan import FULL, Layout
+from ._problem import LSE_FORMS, TENSORS, Options, number, whole
 
 LseForm = int | str | Sequence[str]
 
@@ -94,48 +95,42 @@ def decode(
     Raises: :class:`ArgumentError` with the argument's name, what is expected and what was given; another
     :class:`Error` with the C library's status and message.
     """
-    options = Options(
-        None if block_size is None else _size("block_size", block_size),
-        None if scale is None else number("scale", scale),
-        None if window_size is None else _size("window_size", window_size),
+    given = (
+        block_size,
+        scale,
+        window_size,
         kv_format,
-        kv_scale if type(kv_scale) is float else number("kv_scale", kv_scale),
-        v_scale if type(v_scale) is float else number("v_scale", v_scale),
-        soft_cap if type(soft_cap) is float else number("soft_cap", soft_cap),
-        None if extra_block_size is None else _size("extra_block_size", extra_block_size),
+        kv_scale,
+        v_scale,
+        soft_cap,
+        extra_block_size,
         extra_format,
-        extra_scale if type(extra_scale) is float else number("extra_scale", extra_scale),
-        0 if lse_form == 0 else _form_of(lse_form),
+        extra_scale,
+        lse_form if type(lse_form) is int else _form_of(lse_form),
         num_splits,
         dependent,
         head_group,
         kv_tile,
     )
-    return _run(
-        (
-            q,
-            kv,
-            indices,
-            lens,
-            inv_scale,
-            sinks,
-            v,
-            v_inv_scale,
-            v_indices,
-            extra_kv,
-            extra_indices,
-            extra_lens,
-            extra_inv_scale,
-            out,
-            None if lse is True or lse is False else lse,
-            workspace,
-        ),
-        options,
-        lse is not None and lse is not False,
-        library,
-        kernel,
-        stream,
+    tensors = (
+        q,
+        kv,
+        indices,
+        lens,
+        inv_scale,
+        sinks,
+        v,
+        v_inv_scale,
+        v_indices,
+        extra_kv,
+        extra_indices,
+        extra_lens,
+        extra_inv_scale,
+        out,
+        None if lse is True or lse is False else lse,
+        workspace,
     )
+    return _run(tensors, FULL, given, lse is not None and lse is not False, library, kernel, stream)
 
 
 def native_swa_decode_attention(
@@ -172,43 +167,34 @@ def native_swa_decode_attention(
 
     Returns: out, or (out, lse) where lse is given. Raises: as :func:`decode`.
     """
-    width = swa_indices.shape[-1] if hasattr(swa_indices, "shape") and len(swa_indices.shape) else 0
-    window = _size("window_size", window_size)
-    options = Options(
-        _size("block_size", block_size),
-        scale if type(scale) is float else number("scale", scale),
-        window if window < width else width,
+    tensors = (
+        q,
+        swa_kv_cache,
+        swa_indices,
+        swa_lens,
+        swa_inv_scale,
+        sinks,
+        out,
+        None if lse is True or lse is False else lse,
+    )
+    given = (block_size, scale, window_size)
+    return _run(tensors, _SEED, given, lse is not None and lse is not False, None, None, None)
+
+
+def _seed_options(given: tuple[Any, ...], tensors: tuple[Any, ...]) -> Options:
+    """Of the seed's call: a window is no wider than the indices."""
+    block_size, scale, window_size = given
+    shape: Any = getattr(tensors[2], "shape", ())
+    window = whole("window_size", window_size, 1)
+    return Options(
+        whole("block_size", block_size, 1),
+        number("scale", scale),
+        min(window, shape[-1]) if len(shape) else window,
         "e4m3_slot",
     )
-    return _run(
-        (
-            q,
-            swa_kv_cache,
-            swa_indices,
-            swa_lens,
-            swa_inv_scale,
-            sinks,
-            None,
-            None,
-            None,
-            None,
-            None,
-            None,
-            None,
-            out,
-            None if lse is True or lse is False else lse,
-            None,
-        ),
-        options,
-        lse is not None and lse is not False,
-        None,
-        None,
-        None,
-    )
 
 
-def _size(name: str, value: Any) -> int:
-    return value if type(value) is int and 0 < value < 2**31 else whole(name, value, 1)
+_SEED = Layout((*TENSORS[:6], "out", "lse"), _seed_options)
 
 
 def _form_of(form: LseForm) -> int:
@@ -223,28 +209,38 @@ def _form_of(form: LseForm) -> int:
     return total
 
 
-_torch_run: Any = None
+# Once PyTorch's tensors were seen: _torch.decode, and torch.Tensor for the quick question.
+_torch_decode: Any = None
+_tensor_type: Any = object()
 
 
 def _run(
     tensors: tuple[Any, ...],
-    options: Options,
+    layout: Layout,
+    given: tuple[Any, ...],
     wants_lse: bool,
     library: Library | None,
     kernel: Kernel | None,
     stream: Any,
 ) -> Any:
-    global _torch_run
-    if is_torch(tensors[0]):
-        if _torch_run is None:
-            from . import _torch
-
-            _torch_run = _torch.decode
+    if type(tensors[0]) is _tensor_type or is_torch(tensors[0]):
+        if _torch_decode is None:
+            _load_torch()
         if stream is not None:
             raise InvalidError(
                 "stream: PyTorch's tensors run on the current stream of q's device; use torch.cuda.stream(...)"
             )
-        out, log = _torch_run(tensors, options, wants_lse, library, kernel)
+        out, log = _torch_decode(tensors, layout, given, wants_lse, library, kernel)
     else:
-        out, log = _generic.decode(tensors, options, wants_lse, library, kernel, stream)
+        options = layout.options(given, tensors)
+        out, log = _generic.decode(layout.spread(tensors), options, wants_lse, library, kernel, stream)
     return (out, log) if wants_lse else out
+
+
+def _load_torch() -> None:
+    global _torch_decode, _tensor_type
+    import torch
+
+    from . import _torch
+
+    _torch_decode, _tensor_type = _torch.decode, torch.Tensor

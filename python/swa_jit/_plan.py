@@ -5,14 +5,15 @@ call the addresses are written into its struct, and the C function is called."""
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from . import _native
 from ._arrays import Array
 from ._config import Config
 from ._errors import ArgumentError
 from ._library import Kernel, Library
-from ._problem import TENSORS, Options, Problem
+from ._problem import TENSORS, Options, Problem, full_options
 
 # Where an address goes, in 8-byte words of the struct.
 WORDS = {name: getattr(_native.DecodeArgs, name).offset // 8 for name in TENSORS}
@@ -20,6 +21,25 @@ _WORKSPACE_BYTES = _native.DecodeArgs.workspace_bytes.offset // 8
 # Positions from which on it is asked whether CTAs should share a token's: the rule of swa_jit_pick_splits needs two
 # shares of 128.
 _SPLIT_POSITIONS = 256
+
+
+class Layout:
+    """The order of a call's tensors, and what its options mean."""
+
+    __slots__ = ("_places", "names", "options")
+
+    def __init__(self, names: tuple[str, ...], options: Callable[[tuple[Any, ...], tuple[Any, ...]], Options]) -> None:
+        self.names = names
+        # Of the options as they were given, and the tensors.
+        self.options = options
+        self._places = tuple(names.index(name) if name in names else None for name in TENSORS)
+
+    def spread(self, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
+        """In the order of TENSORS."""
+        return tuple(None if place is None else tensors[place] for place in self._places)
+
+
+FULL = Layout(TENSORS, lambda given, _tensors: full_options(given))
 
 
 class Device:
@@ -36,7 +56,20 @@ class Device:
 class Plan:
     """See the file's head. It belongs to one thread: two would overwrite each other's addresses."""
 
-    __slots__ = ("_keep", "kernel", "library", "num_splits", "pointer", "problem", "words", "workspace_bytes")
+    __slots__ = (
+        "_keep",
+        "_results",
+        "kernel",
+        "library",
+        "needs_workspace",
+        "num_splits",
+        "out_shape",
+        "places",
+        "pointer",
+        "problem",
+        "words",
+        "workspace_bytes",
+    )
 
     def __init__(self, kernel: Kernel, problem: Problem, num_splits: int) -> None:
         args = problem.args
@@ -48,11 +81,28 @@ class Plan:
         self._keep = (kernel, args)
         self.pointer = ctypes.c_void_p(ctypes.addressof(args))
         self.words = memoryview(args).cast("B").cast("Q")
+        self.out_shape = (problem.num_tokens, problem.num_heads, problem.out_dim)
+        self.places: tuple[tuple[int, int], ...] = ()
+        self._results: tuple[int | None, int | None] = (None, None)
+        self.needs_workspace = False
         self.workspace_bytes = 0
         if num_splits > 1 or kernel.config.splits:
             self.workspace_bytes = kernel.workspace_bytes(
                 problem.num_tokens, problem.num_heads, problem.num_kv_heads, num_splits
             )
+
+    def set_places(self, layout: Layout, tensors: tuple[Any, ...]) -> None:
+        """Which of a layout's tensors there are, and where their addresses go."""
+        there = [(i, name) for i, name in enumerate(layout.names) if tensors[i] is not None]
+        self.places = tuple((i, WORDS[name]) for i, name in there)
+        found = {name: i for i, name in there}
+        self._results = (found.get("out"), found.get("lse"))
+        self.needs_workspace = self.workspace_bytes > 0 and "workspace" not in found
+
+    def results(self, tensors: tuple[Any, ...]) -> tuple[Any, Any]:
+        """out and LSE as they were given."""
+        out, lse = self._results
+        return None if out is None else tensors[out], None if lse is None else tensors[lse]
 
     def set_addresses(self, arrays: Mapping[str, Array | None]) -> None:
         """Of views."""

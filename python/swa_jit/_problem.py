@@ -106,6 +106,33 @@ def whole(name: str, value: Any, least: int = 0, most: int = 2**31 - 1) -> int:
     return int(found)
 
 
+def full_options(given: tuple[Any, ...]) -> Options:
+    """Options as a caller gave them, checked and of their types."""
+    options = Options(*given)
+
+    def size(name: str, most: int = 2**31 - 1) -> int | None:
+        value = getattr(options, name)
+        return None if value is None else whole(name, value, 1, most)
+
+    return Options(
+        size("block_size"),
+        None if options.scale is None else number("scale", options.scale),
+        size("window_size"),
+        options.kv_format,
+        number("kv_scale", options.kv_scale),
+        number("v_scale", options.v_scale),
+        number("soft_cap", options.soft_cap),
+        size("extra_block_size"),
+        options.extra_format,
+        number("extra_scale", options.extra_scale),
+        whole("lse_form", options.lse_form, 0, 7),
+        size("num_splits"),
+        bool(options.dependent),
+        size("head_group"),
+        size("kv_tile"),
+    )
+
+
 def _given(value: Any) -> str:
     if hasattr(value, "shape") and hasattr(value, "dtype"):
         return f"a tensor of {value.dtype} {tuple(value.shape)}"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import Any
 
@@ -13,90 +14,114 @@ from ._arrays import check_storage, view
 from ._config import Config
 from ._errors import ArgumentError, InvalidError
 from ._library import Kernel, Library
-from ._plan import WORDS, Device, Plan, check_kernel, choose
+from ._plan import FULL, WORDS, Device, Layout, Plan, check_kernel, choose
 from ._problem import TENSORS, Options, build
 
 _Q, _OUT, _LSE, _WORKSPACE = (TENSORS.index(name) for name in ("q", "out", "lse", "workspace"))
 _WORDS = tuple(WORDS[name] for name in TENSORS)
+_OUT_WORD, _LSE_WORD = WORDS["out"], WORDS["lse"]
+_FLOAT32 = torch.float32
 # An address below is one that no memory has, or has on few machines: then the storage is looked at.
 _LEAST_USUAL_ADDRESS = 1 << 40
 _MAX_PLANS = 1024
 
-_local = threading.local()
+
+class _Local(threading.local):
+    """What belongs to a thread."""
+
+    def __init__(self) -> None:
+        self.plans: dict[tuple[Any, ...], Plan] = {}
+        self.workspaces: dict[tuple[int, int], torch.Tensor] = {}
+
+
+_local = _Local()
 _devices: dict[tuple[Library, int], Device] = {}
 _raw_stream: Any = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 _current_device: Any = getattr(torch._C, "_cuda_getDevice", None)
 _dispatch_modes: Any = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
 _is_compiling = torch.compiler.is_compiling
+_is_grad_enabled = torch.is_grad_enabled
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 Tensors = tuple[torch.Tensor | None, ...]
+Result = tuple[torch.Tensor, torch.Tensor | None]
 
 
 def decode(
-    tensors: Tensors, options: Options, wants_lse: bool, library: Library | None, kernel: Kernel | None
-) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """out and LSE (None where it is not wanted) of tensors in the order of TENSORS."""
-    q = tensors[_Q]
-    if _is_compiling() or _dispatch_modes() or type(q) not in _PLAIN:
-        return _by_operator(tensors, options, wants_lse, library, kernel)
-    return run(tensors, options, wants_lse, library, kernel)
+    tensors: Tensors,
+    layout: Layout,
+    given: tuple[Any, ...],
+    wants_lse: bool,
+    library: Library | None = None,
+    kernel: Kernel | None = None,
+) -> Result:
+    """out and LSE (None where it is not wanted) of tensors in a layout's order. given: options as the caller has."""
+    if _is_compiling() or _dispatch_modes() or type(tensors[_Q]) not in _PLAIN:
+        return _by_operator(layout.spread(tensors), layout.options(given, tensors), wants_lse, library, kernel)
+    return run(tensors, layout, given, wants_lse, library, kernel)
 
 
 def run(
-    tensors: Tensors, options: Options, wants_lse: bool, library: Library | None, kernel: Kernel | None
-) -> tuple[torch.Tensor, torch.Tensor | None]:
-    """The same, below every tracer. What is checked is what a plan depends on: the rest was, when it was made."""
-    library = library or _library._default
-    parts: list[Any] = [options, wants_lse, library, kernel]
-    for tensor in tensors:
-        if tensor is None:
-            parts.append(None)
-        else:
-            parts += (tensor.shape, tensor.stride(), tensor.dtype, tensor.get_device())
-    key = tuple(parts)
+    tensors: Tensors,
+    layout: Layout,
+    given: tuple[Any, ...],
+    wants_lse: bool,
+    library: Library | None = None,
+    kernel: Kernel | None = None,
+) -> Result:
+    """The same, below every tracer. What a plan depends on is compared here; all else was checked when it was made."""
+    key: tuple[Any, ...] = ()
+    plan = None
     try:
-        plan = _local.plans[key]
-    except (AttributeError, KeyError):
-        return _first(tensors, options, wants_lse, library, kernel)
+        parts: list[Any] = [given, wants_lse, library or _library._default, kernel]
+        for tensor in tensors:
+            if tensor is None:
+                parts.append(None)
+            else:
+                parts += (tensor.shape, tensor.stride(), tensor.dtype, tensor.get_device())
+        key = tuple(parts)
+        plan = _local.plans.get(key)
+    except (AttributeError, TypeError):
+        # No tensor, or an option that is neither a number nor a text: _first says which.
+        pass
+    if plan is None:
+        return _first(tensors, layout, given, wants_lse, library, kernel, key)
     if plan.library._handle is None:
         _local.plans.clear()
-        return run(tensors, options, wants_lse, None if library is plan.library else library, kernel)
-    if torch.is_grad_enabled():
-        _check_grad(tensors)
-    return _launch(plan, tensors, wants_lse)
+        return run(tensors, layout, given, wants_lse, library, kernel)
+    if _is_grad_enabled():
+        _check_grad(tensors, layout)
+    return launch(plan, tensors, wants_lse)
 
 
-def _check_grad(tensors: Tensors) -> None:
-    for name, tensor in zip(TENSORS, tensors):
+def _check_grad(tensors: Tensors, layout: Layout) -> None:
+    for name, tensor in zip(layout.names, tensors):
         if tensor is not None and tensor.requires_grad:
             raise ArgumentError(
                 name, "no gradient to be asked for (call under torch.no_grad(), or detach it)", "requires_grad=True"
             )
 
 
-def _launch(plan: Plan, tensors: Tensors, wants_lse: bool) -> tuple[torch.Tensor, torch.Tensor | None]:
+def launch(plan: Plan, tensors: Tensors, wants_lse: bool) -> Result:
+    """Writes the addresses and calls the C function."""
     words = plan.words
-    for tensor, word in zip(tensors, _WORDS):
-        if tensor is not None:
-            address = tensor.data_ptr()
-            if address < _LEAST_USUAL_ADDRESS and tensor.numel():
-                check_storage(TENSORS[_WORDS.index(word)], tensor)
-            words[word] = address
-    q = tensors[_Q]
-    assert q is not None
-    out, lse = tensors[_OUT], tensors[_LSE]
-    problem = plan.problem
+    address = 0
+    for index, word in plan.places:
+        words[word] = address = tensors[index].data_ptr()  # type: ignore[union-attr]
+        if address < _LEAST_USUAL_ADDRESS:
+            _check_address(tensors[index], word)
+    q: Any = tensors[_Q]
+    out, lse = plan.results(tensors)
     if out is None:
-        out = q.new_empty((problem.num_tokens, problem.num_heads, problem.out_dim))
-        words[_WORDS[_OUT]] = out.data_ptr()
+        out = q.new_empty(plan.out_shape)
+        words[_OUT_WORD] = out.data_ptr()
     if wants_lse and lse is None:
-        lse = q.new_empty((problem.num_tokens, problem.num_heads), dtype=torch.float32)
-        words[_WORDS[_LSE]] = lse.data_ptr()
-    if plan.workspace_bytes and tensors[_WORKSPACE] is None:
+        lse = q.new_empty(plan.out_shape[:2], dtype=_FLOAT32)
+        words[_LSE_WORD] = lse.data_ptr()
+    if plan.needs_workspace:
         workspace = _workspace_of(q, plan.workspace_bytes)
         plan.set_workspace(workspace.data_ptr(), workspace.numel())
-    if problem.num_tokens:
+    if plan.out_shape[0]:
         device = q.get_device()
         stream = _raw_stream(device)
         # The default stream's number, 0, means the current context's.
@@ -110,6 +135,11 @@ def _launch(plan: Plan, tensors: Tensors, wants_lse: bool) -> tuple[torch.Tensor
     return out, lse
 
 
+def _check_address(tensor: Any, word: int) -> None:
+    if tensor.numel():
+        check_storage(TENSORS[_WORDS.index(word)], tensor)
+
+
 _decode: Any = None
 
 
@@ -118,7 +148,7 @@ def _workspace_of(q: torch.Tensor, size: int) -> torch.Tensor:
     captured on."""
     if torch.cuda.is_current_stream_capturing():
         return torch.zeros(size, dtype=torch.uint8, device=q.device)
-    held: dict[tuple[int, int], torch.Tensor] = _local.__dict__.setdefault("workspaces", {})
+    held = _local.workspaces
     device = q.get_device()
     key = (device, _raw_stream(device))
     workspace = held.get(key)
@@ -128,44 +158,49 @@ def _workspace_of(q: torch.Tensor, size: int) -> torch.Tensor:
 
 
 def _first(
-    tensors: Tensors, options: Options, wants_lse: bool, library: Library | None, kernel: Kernel | None
-) -> tuple[torch.Tensor, torch.Tensor | None]:
+    tensors: Tensors,
+    layout: Layout,
+    given: tuple[Any, ...],
+    wants_lse: bool,
+    library: Library | None,
+    kernel: Kernel | None,
+    key: tuple[Any, ...],
+) -> Result:
     """The first call with such tensors in this thread: checks all, and makes the plan."""
-    for name, tensor in zip(TENSORS, tensors):
+    spread = layout.spread(tensors)
+    options = layout.options(given, tensors)
+    for name, tensor in zip(TENSORS, spread):
         if tensor is not None and not isinstance(tensor, torch.Tensor):
             raise ArgumentError(name, "a torch.Tensor, as q is", type(tensor).__qualname__)
-    arrays = {name: None if tensor is None else view(name, tensor) for name, tensor in zip(TENSORS, tensors)}
-    q = tensors[_Q]
-    assert q is not None
+    arrays = {name: None if tensor is None else view(name, tensor) for name, tensor in zip(TENSORS, spread)}
     wants_new_lse = wants_lse and arrays["lse"] is None
     problem = build(arrays, options)
     if wants_new_lse:
         problem = problem._replace(config=problem.config.replace(lse=True))
+    q: Any = tensors[_Q]
+    shape = (problem.num_tokens, problem.num_heads, problem.out_dim)
     if q.device.type == "cpu":
-        out, lse = tensors[_OUT], tensors[_LSE]
-        if out is None:
-            out = q.new_empty((problem.num_tokens, problem.num_heads, problem.out_dim))
-        if wants_new_lse:
-            lse = q.new_empty((problem.num_tokens, problem.num_heads), dtype=torch.float32)
+        out: Any = spread[_OUT] if spread[_OUT] is not None else q.new_empty(shape)
+        lse = q.new_empty(shape[:2], dtype=torch.float32) if wants_new_lse else spread[_LSE]
         filled = dict(arrays, out=view("out", out), lse=None if lse is None else view("lse", lse))
         _cpu.decode(filled, problem, options, library, kernel)
         return out, lse
-    library = kernel.library if kernel is not None else library or _library.default_library()
+    owner = kernel.library if kernel is not None else library or _library.default_library()
     with torch.cuda.device(q.device):
         # Makes the device's context this thread's: it may have none yet.
         torch.cuda.set_device(q.device)
-        plan = _plan_of(problem, options, library, kernel, q.get_device())
-    plans: dict[Any, Plan] = _local.__dict__.setdefault("plans", {})
-    if len(plans) >= _MAX_PLANS:
-        plans.clear()
-    parts: list[Any] = [options, wants_lse, library, kernel]
-    for tensor in tensors:
-        if tensor is None:
-            parts.append(None)
-        else:
-            parts += (tensor.shape, tensor.stride(), tensor.dtype, tensor.get_device())
-    plans[tuple(parts)] = plan
-    return _launch(plan, tensors, wants_lse)
+        plan = _plan_of(problem, options, owner, kernel, q.get_device())
+    return keep_and_launch(plan, tensors, layout, wants_lse, key)
+
+
+def keep_and_launch(plan: Plan, tensors: Tensors, layout: Layout, wants_lse: bool, key: tuple[Any, ...]) -> Result:
+    """Keeps a plan for the next call with such tensors, and makes this one."""
+    plan.set_places(layout, tensors)
+    if len(_local.plans) >= _MAX_PLANS:
+        _local.plans.clear()
+    with contextlib.suppress(TypeError):  # an option that has no hash, such as NumPy's numbers of no dimension
+        _local.plans[key] = plan
+    return launch(plan, tensors, wants_lse)
 
 
 def _plan_of(problem: Any, options: Options, library: Library, kernel: Kernel | None, index: int) -> Plan:
@@ -218,15 +253,14 @@ _NUM_INPUTS = TENSORS.index("out")
 
 def _operator_decode(*values: Any) -> tuple[torch.Tensor, torch.Tensor]:
     inputs, workspace, wants_lse = values[:_NUM_INPUTS], values[_NUM_INPUTS], values[_NUM_INPUTS + 1]
-    options = Options(*values[_NUM_INPUTS + 2 :])
-    out, lse = run((*inputs, None, None, workspace), options, wants_lse, None, None)
+    options = values[_NUM_INPUTS + 2 :]
+    out, lse = run((*inputs, None, None, workspace), FULL, options, wants_lse)
     return out, inputs[0].new_empty((0,), dtype=torch.float32) if lse is None else lse
 
 
 def _operator_decode_out(*values: Any) -> None:
     num_tensors = len(TENSORS)
-    options = Options(*values[num_tensors:])
-    run(tuple(values[:num_tensors]), options, values[_LSE] is not None, None, None)
+    run(tuple(values[:num_tensors]), FULL, values[num_tensors:], values[_LSE] is not None)
 
 
 def _fake_decode(*values: Any) -> tuple[torch.Tensor, torch.Tensor]:
@@ -241,9 +275,9 @@ def _fake_decode_out(*_values: Any) -> None:
     return None
 
 
-for _key in ("CPU", "CUDA"):
-    _operators.impl("decode", _operator_decode, _key)
-    _operators.impl("decode_out", _operator_decode_out, _key)
+for _backend in ("CPU", "CUDA"):
+    _operators.impl("decode", _operator_decode, _backend)
+    _operators.impl("decode_out", _operator_decode_out, _backend)
 torch.library.register_fake("swa_jit::decode", _fake_decode, lib=_operators)
 torch.library.register_fake("swa_jit::decode_out", _fake_decode_out, lib=_operators)
 

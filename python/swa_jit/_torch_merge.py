@@ -88,6 +88,6 @@ def _fake_merge_out(*_values: Any) -> None:
     return None
 
 
-for _key in ("CPU", "CUDA"):
-    _torch._operators.impl("merge_out", _operator_merge_out, _key)
+for _backend in ("CPU", "CUDA"):
+    _torch._operators.impl("merge_out", _operator_merge_out, _backend)
 torch.library.register_fake("swa_jit::merge_out", _fake_merge_out, lib=_torch._operators)
