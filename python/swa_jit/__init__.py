@@ -25,6 +25,7 @@ from ._errors import (
     UnsupportedError,
     WrongDeviceError,
 )
+from ._info import info
 from ._library import Kernel, KernelInfo, Library, Stats, default_library, set_default_library, stats, warm
 from ._merge import merge
 
@@ -51,6 +52,7 @@ __all__ = [
     "WrongDeviceError",
     "decode",
     "default_library",
+    "info",
     "merge",
     "native_swa_decode_attention",
     "set_default_library",

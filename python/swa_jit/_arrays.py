@@ -155,7 +155,10 @@ def _view_dlpack(name: str, value: Any, stream: int | None) -> Array:
         found = _dlpack.take(value, stream if int(kind) in _dlpack.CUDA_DEVICES else None)
     except (BufferError, TypeError, ValueError, RuntimeError) as error:
         raise ArgumentError(name, "a tensor that __dlpack__ gives out", f"{type_text(value)}: {error}") from error
-    return Array(name, *found)
+    array = Array(name, *found)
+    # JAX's arrays never change, though not every release's capsule says so.
+    array.is_read_only |= type(value).__module__.partition(".")[0] in ("jax", "jaxlib")
+    return array
 
 
 def _view_interface(name: str, value: Any) -> Array:

@@ -22,6 +22,7 @@ _ERROR_NOT_READY = 600
 
 _FUNCTIONS: dict[str, list[Any]] = {
     "cuInit": [c_uint],
+    "cuDriverGetVersion": [POINTER(c_int)],
     "cuGetErrorName": [c_int, POINTER(c_char_p)],
     "cuDeviceGetCount": [POINTER(c_int)],
     "cuDeviceGet": [POINTER(c_int), c_int],
@@ -83,6 +84,12 @@ class Driver:
         if self._cdll.cuInit(0) != 0 or self._cdll.cuDeviceGetCount(byref(found)) != 0:
             return 0
         return found.value
+
+    def version(self) -> str:
+        """The newest CUDA that the driver serves."""
+        value = c_int()
+        self.call("cuDriverGetVersion", byref(value))
+        return f"{value.value // 1000}.{value.value % 1000 // 10}"
 
     def name(self, device: int) -> str:
         """A device's name."""

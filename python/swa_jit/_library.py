@@ -18,6 +18,7 @@ from ._config import Config, arch_name
 from ._errors import ArgumentError, InvalidError, Status
 
 logger = logging.getLogger("swa_jit")
+logger.addHandler(logging.NullHandler())  # a program that sets up no logging hears nothing: the exceptions say it all
 
 _LOG_LEVELS = {1: logging.ERROR, 2: logging.WARNING, 3: logging.INFO, 4: logging.DEBUG}
 _LEVEL_NAMES = {"error": 1, "warn": 2, "info": 3, "debug": 4}

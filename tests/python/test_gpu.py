@@ -3,6 +3,7 @@
 result is compared with the float64 path."""
 
 import importlib.util
+import os
 import threading
 
 import numpy as np
@@ -353,6 +354,7 @@ def test_cupys_arrays():
 
 @pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="JAX is not installed")
 def test_jaxs_arrays():
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     import jax
     import jax.numpy as jnp
 
