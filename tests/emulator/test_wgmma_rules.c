@@ -37,6 +37,7 @@ typedef struct rule {
 #define WRITE "st.shared.v4.b32 [%at], {%t0, %t0, %t0, %t0};\nst.shared.v4.b32 [%at+4096], {%t0, %t0, %t0, %t0};\n"
 #define BACK "sub.u32 %at, %at, 2048;\n" /* of a fifth warp: to where the first writes */
 #define COPY "cp.async.ca.shared.global [%at], [%g], 4;\n"
+#define LATER "mov.u32 %t5, 0;\nLOOP:\nadd.u32 %t5, %t5, 1;\nsetp.lt.u32 %p, %t5, 300;\n@%p bra LOOP;\n"
 #define PROXY "fence.proxy.async.shared::cta;\n"
 #define BAR "bar.sync 0;\n"
 #define READY WRITE PROXY BAR
@@ -327,7 +328,8 @@ static void products_in_the_same_accumulators_are_in_order(void **state)
     assert_non_null(strstr(message.text, "%d0 is an accumulator"));
   }
   static const rule good = {.text = READY FENCE MMA MMA COMMIT MMA_NEW(D) MMA_NEW(E) COMMIT MMA COMMIT OP E
-                            ", %a, %b, %yes, -1, 1, 0, 0;\n" COMMIT WAIT1 USE "add.u64 %g, %g, 2048;\n" WAIT USE_E};
+                            ", %a, %b, %yes, -1, 1, 0, 0;\n" COMMIT LATER WAIT1 USE
+                            "add.u64 %g, %g, 2048;\n" WAIT USE_E};
   for (uint64_t seed = 1; seed <= 40; seed++) {
     assert_int_equal(run(&good, seed), EMU_OK);
     for (unsigned thread = 0; thread < 128; thread++) {
