@@ -63,8 +63,16 @@ uint32_t emu_wgmma_size(emu_wgmma_type type)
   return type == EMU_WGMMA_TF32 ? 4 : type <= EMU_WGMMA_BF16 ? 2 : 1;
 }
 
+/* The values of all bytes, for a type that has so few. */
+static void fill_table(emu_wgmma_type type, double table[256])
+{
+  for (uint32_t byte = 0; byte < 256 && emu_wgmma_size(type) == 1; byte++) {
+    table[byte] = emu_small_value(byte, type == EMU_WGMMA_E4M3 ? &emu_format_e4m3 : &emu_format_e5m2);
+  }
+}
+
 /* The k-th element of a line. */
-static double float_at(const uint8_t *line, uint32_t k, emu_wgmma_type type)
+static double float_at(const uint8_t *line, uint32_t k, emu_wgmma_type type, const double table[256])
 {
   uint16_t half;
   uint32_t word;
@@ -79,24 +87,26 @@ static double float_at(const uint8_t *line, uint32_t k, emu_wgmma_type type)
     memcpy(&word, line + (size_t)4 * k, sizeof word);
     return (double)emu_float32(word & ~0x1fffu);
   default:
-    return emu_small_value(line[k], type == EMU_WGMMA_E4M3 ? &emu_format_e4m3 : &emu_format_e5m2);
+    return table[line[k]];
   }
 }
 
 void emu_wgmma_floats(const emu_wgmma_operands *of, double sums[M][MAX_N])
 {
-  double b[LINE][MAX_N];
+  double b[LINE][MAX_N], a_table[256], b_table[256];
   const uint32_t num_k = LINE / emu_wgmma_size(of->a_type), n = of->n;
+  fill_table(of->a_type, a_table);
+  fill_table(of->b_type, b_table);
   for (uint32_t k = 0; k < num_k; k++) {
     for (uint32_t j = 0; j < n; j++) {
-      const double value = float_at(of->b[j], k, of->b_type);
+      const double value = float_at(of->b[j], k, of->b_type, b_table);
       b[k][j] = of->negates_b ? -value : value;
     }
   }
   for (uint32_t m = 0; m < M; m++) {
     memset(sums[m], 0, n * sizeof(double));
     for (uint32_t k = 0; k < num_k; k++) {
-      const double value = float_at(of->a[m], k, of->a_type), a = of->negates_a ? -value : value;
+      const double value = float_at(of->a[m], k, of->a_type, a_table), a = of->negates_a ? -value : value;
       for (uint32_t j = 0; j < n; j++) {
         sums[m][j] += a * b[k][j];
       }
