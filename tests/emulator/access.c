@@ -45,6 +45,29 @@ static uint8_t *never_written(emu_warp *warp, const emu_step *step, unsigned lan
   return NULL;
 }
 
+/* Of a launch in a chain: false after emu_fault, where the launch before does with a byte what this one may not see or
+ * disturb yet. Leaves the marks of this one. */
+static bool mark_chain(emu_warp *warp, const emu_step *step, unsigned lane, uint64_t address, uint8_t *states,
+                       uint32_t size, emu_access_kind kind)
+{
+  const emu_launch *launch = warp->block->grid->launch;
+  const unsigned own = launch->chain % 2 == 1 ? 0 : 2, other = 2 - own;
+  const unsigned bad = (kind == EMU_READ ? EMU_MARK_WRITTEN + 0u : EMU_MARKS) << other;
+  const unsigned made = (kind == EMU_READ ? EMU_MARK_READ + 0u : EMU_MARK_WRITTEN) << own;
+  for (uint32_t i = 0; i < size; i++) {
+    if (launch->chain > 1 && (states[i] & bad) != 0 && !emu_grid_has_waited(warp, lane)) {
+      const bool was_written = (states[i] & EMU_MARK_WRITTEN << other) != 0;
+      emu_fault(warp, step, lane, EMU_ILLEGAL_ADDRESS,
+                "%s of global memory at 0x%llx, which the launch before %s: it may not have ended, and no "
+                "griddepcontrol.wait has come before",
+                kind_words(kind), (unsigned long long)(address + i), was_written ? "writes" : "reads");
+      return false;
+    }
+    states[i] |= launch->is_followed ? (uint8_t)made : 0;
+  }
+  return true;
+}
+
 static uint8_t *access_global(emu_warp *warp, const emu_step *step, unsigned lane, uint64_t address, uint32_t size,
                               emu_access_kind kind)
 {
@@ -54,18 +77,24 @@ static uint8_t *access_global(emu_warp *warp, const emu_step *step, unsigned lan
     return out_of_bounds(warp, step, lane, "global", address, size, kind);
   }
   uint8_t *states = memory->states + offset;
-  if (emu_all_state(states, size, EMU_BYTE_WRITTEN)) {
+  const bool is_chained = warp->block->grid->launch->chain != 0;
+  if (!is_chained && emu_all_state(states, size, EMU_BYTE_WRITTEN)) {
     return memory->data + offset;
   }
   for (uint32_t i = 0; i < size; i++) {
-    if (states[i] == EMU_BYTE_NONE) {
+    if ((states[i] & EMU_BYTE_STATE) == EMU_BYTE_NONE) {
       return out_of_bounds(warp, step, lane, "global", address, size, kind);
     }
+    if (kind != EMU_WRITE && (states[i] & EMU_BYTE_STATE) != EMU_BYTE_WRITTEN) {
+      return never_written(warp, step, lane, "global", address, size);
+    }
   }
-  if (kind != EMU_WRITE) {
-    return never_written(warp, step, lane, "global", address, size);
+  if (is_chained && !mark_chain(warp, step, lane, address, states, size, kind)) {
+    return NULL;
   }
-  memset(states, EMU_BYTE_WRITTEN, size);
+  for (uint32_t i = 0; i < size && kind == EMU_WRITE; i++) {
+    states[i] = (uint8_t)((states[i] & ~EMU_BYTE_STATE) | EMU_BYTE_WRITTEN);
+  }
   return memory->data + offset;
 }
 

@@ -7,7 +7,12 @@
 #include "exec.h"
 
 /* Rows of agents for whole operations (check_race.h), beyond the warps' and their lanes' own. */
-enum { EMU_BULK_AGENT_ROW = 2, EMU_EXTRA_AGENT_ROWS = EMU_BULK_AGENT_ROW + EMU_AGENTS / EMU_LANES };
+/* Row 0 is of wgmma; row 1 of the launch before, its first lane, which has ended for who knows of clock 1. */
+enum {
+  EMU_LAUNCH_AGENT_ROW = 1,
+  EMU_BULK_AGENT_ROW,
+  EMU_EXTRA_AGENT_ROWS = EMU_BULK_AGENT_ROW + EMU_AGENTS / EMU_LANES
+};
 
 /* One of the agents in the rows from EMU_BULK_AGENT_ROW on, for one operation of a thread. What the agent did before is
  * known to the thread, so that who hears of this operation may hear of that too. clock: at which it works now; two

@@ -548,6 +548,19 @@ bool emu_race_knows(const emu_race *race, uint32_t warp, uint32_t lane, uint32_t
                 >= clock;
 }
 
+bool emu_race_knows_any(const emu_race *race, uint32_t warp, uint32_t lane, uint32_t row, uint32_t agent_lane,
+                        uint32_t clock)
+{
+  emu_race other = *race;
+  for (other.block = 0; other.block < race->core->num_blocks && !race->core->pool.failed; other.block++) {
+    const emu_clocks *known = race->core->known[emu_race_row(race, warp) * LANES + lane];
+    if (known->clocks[emu_race_row(&other, row) * LANES + agent_lane] >= clock) {
+      return true;
+    }
+  }
+  return race->core->pool.failed;
+}
+
 void emu_race_learn(emu_race *view, uint32_t warp, uint32_t lane, uint32_t row, uint32_t agent_lane, uint32_t clock)
 {
   core *race = view->core;

@@ -113,6 +113,9 @@ void emu_race_fence_rows(emu_race *race, uint32_t warp, uint32_t lanes, uint32_t
 /* What is known of a block's agent. */
 uint32_t emu_clocks_at(const emu_clocks *clocks, const emu_race *race, uint32_t row, uint32_t agent_lane);
 
+/* The same of the agent of any block of the cluster. */
+bool emu_race_knows_any(const emu_race *race, uint32_t warp, uint32_t lane, uint32_t row, uint32_t agent_lane,
+                        uint32_t clock);
 bool emu_race_knows(const emu_race *race, uint32_t warp, uint32_t lane, uint32_t row, uint32_t agent_lane,
                     uint32_t clock);
 

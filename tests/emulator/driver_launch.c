@@ -287,7 +287,10 @@ int emu_launch_execute(emu_op *const *chain, unsigned count)
   emu_message report = {""};
   int result = EMU_OK;
   for (unsigned i = 0; i < count && result == EMU_OK; i++) {
-    result = emu_run(emu_state_device(), &chain[i]->of.launch.launch, NULL, &report);
+    emu_launch launch = chain[i]->of.launch.launch;
+    launch.chain = count > 1 ? i + 1 : 0;
+    launch.is_followed = i + 1 < count;
+    result = emu_run(emu_state_device(), &launch, NULL, &report);
   }
   if (result != EMU_OK) {
     fprintf(stderr, "libcuda-emulator: %s\n", report.text);

@@ -123,6 +123,7 @@ struct emu_grid {
   uint8_t *params;    /* param_bytes */
   _Atomic int result; /* EMU_OK until the first fault */
   emu_message *report;
+  _Atomic int lets_dependents_begin; /* griddepcontrol.launch_dependents was met */
   _Atomic uint64_t next_cluster, warp_steps, thread_steps;
 };
 
@@ -249,6 +250,8 @@ static inline unsigned emu_random_below(emu_cluster *cluster, unsigned limit)
 /* Barriers may be complete now that a warp has ended. */
 void emu_barriers_warp_ended(emu_block *block);
 
+/* Whether the thread, or who it has heard of, has waited for the launch before (griddepcontrol.wait). */
+bool emu_grid_has_waited(const emu_warp *warp, unsigned lane);
 /* A cluster begins or ends. */
 void emu_cluster_barrier_start(emu_cluster *cluster);
 /* The cluster's barrier may be complete now that lanes have ended. */

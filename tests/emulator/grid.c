@@ -194,7 +194,14 @@ int emu_run(const emu_device *device, const emu_launch *launch, emu_run_stats *s
   if (launch->params_size > 0) {
     memcpy(grid.params, launch->params, launch->params_size);
   }
+  if (launch->chain > 1) {
+    emu_marks_clear(launch->chain % 2 == 1 ? EMU_MARKS : EMU_MARKS << 2); /* of the last but one, which has ended */
+  }
   run_threads(&grid, num_threads(&grid, now.threads));
+  if (launch->chain != 0
+      && (!launch->is_followed || !atomic_load(&grid.lets_dependents_begin) || atomic_load(&grid.result) != EMU_OK)) {
+    emu_marks_clear(EMU_MARKS | EMU_MARKS << 2);
+  }
   free(grid.params);
   if (stats != NULL) {
     *stats = (emu_run_stats){atomic_load(&grid.warp_steps), atomic_load(&grid.thread_steps)};

@@ -121,6 +121,11 @@ typedef struct emu_launch {
   uint32_t dynamic_shared;
   const void *params; /* laid out as emu_kernel_info says */
   size_t params_size;
+  /* Programmatic dependent launch: which of a chain this is, 1 the first; 0: none. Each but the first may begin before
+   * the one before has ended, if griddepcontrol.launch_dependents was met there: what that one writes is not visible,
+   * and what it reads must not be written, before griddepcontrol.wait. is_followed: another of the chain comes. */
+  uint32_t chain;
+  uint8_t is_followed;
 } emu_launch;
 
 typedef struct emu_run_stats {

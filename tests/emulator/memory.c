@@ -227,6 +227,18 @@ int emu_copy_within(uint64_t to, uint64_t from, size_t size)
   return EMU_OK;
 }
 
+void emu_marks_clear(uint8_t marks)
+{
+  pthread_mutex_lock(&lock);
+  for (size_t i = 0; i < count; i++) {
+    uint8_t *states = window.states + (list[i].base - EMU_GLOBAL_WINDOW);
+    for (size_t at = 0; at < list[i].size; at++) {
+      states[at] &= (uint8_t)~marks;
+    }
+  }
+  pthread_mutex_unlock(&lock);
+}
+
 size_t emu_memory_used(void)
 {
   pthread_mutex_lock(&lock);
