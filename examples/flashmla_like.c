@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DeepSeek-V4 as it is served through FlashMLA's sparse decode: the cache of 584 bytes a token, a window and an extra
  * scope of compressed rows under one softmax, sinks, and FlashMLA's LSE: natural, without the sink, +infinity where a
- * token has no position, laid out [heads, tokens]. Few tokens with many positions: CTAs share a token's in splits, by way
- * of a workspace. */
+ * token has no position, laid out [heads, tokens]. Few tokens with many positions: CTAs share a token's in splits, by
+ * way of a workspace. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
