@@ -52,6 +52,20 @@
 #define WAIT_ST "tcgen05.wait::st.sync.aligned;\n"
 #define SYNC "bar.sync 0;\n"
 
+/* A pair of blocks: the first one's thread 0 issues, M = 256, N = 64. %p6: it is that thread; %p7: the first block. */
+#define PAIR                                                                                                           \
+  ZERO NAMES "fence.proxy.async;\nmov.u32 %r102, 0x10100490;\nmov.u32 %r0, %cluster_ctarank;\n"                        \
+             "setp.eq.u32 %p7, %r0, 0;\nand.pred %p6, %p7, %leader;\n@!%first bra HAVE;\n"                             \
+             "tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%smem], 512;\nHAVE:\nbar.sync 0;\n"             \
+             "ld.shared.u32 %tm, [%smem];\nshl.b32 %r90, %warp, 21;\nadd.u32 %r90, %r90, %tm;\n" MEET
+#define MEET "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"
+#define MMA2 "@%p6 tcgen05.mma.cta_group::2.kind::f16 [%tm], %rd4, %rd5, %r102, %p2;\n"
+#define COMMIT2(mask, bar)                                                                                             \
+  "mov.u16 %h0, " mask ";\n@%p6 tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster"  \
+  ".b64 [%mbar" bar "], %h0;\n"
+#define WAIT2 "W2:\nmbarrier.try_wait.parity.shared::cta.b64 %p0, [%mbar+8], 0;\n@!%p0 bra W2;\n"
+#define END2 MEET "@!%first bra OUT;\ntcgen05.dealloc.cta_group::2.sync.aligned.b32 %tm, 512;\nOUT:\n"
+
 static const tensor_row rows[] = {
     /* 9.7.16.6.2: the five pairs, and what is none. */
     {"mma, mma of the same accumulator and shape", SETUP MMA MMA_ADD MMA_ADD DONE LD1 WAIT_LD BEFORE END, EMU_OK, NULL,
@@ -184,6 +198,31 @@ static const tensor_row rows[] = {
             "mov.u32 %r1, 0;\nSPIN:\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p5, %r1, 20000;\n@%p5 bra SPIN;\n"
             "@%leader tcgen05.mma.cta_group::2.kind::f16 [%r0], %rd4, %rd5, %r0, %p2;\nOUT:\n",
      -1, "", 32, 2},
+    {"a pair", PAIR MMA2 COMMIT2("3", "") WAIT("W") AFTER LD1 WAIT_LD END2, EMU_OK, NULL, 128, 2},
+    {"a pair, twice",
+     PAIR MMA2 COMMIT2("3", "") WAIT("W") AFTER LD1 WAIT_LD BEFORE MEET AFTER MMA2 COMMIT2("3", "+8")
+         WAIT2 AFTER LD1 WAIT_LD END2,
+     EMU_OK, NULL, 128, 2},
+    {"a pair, twice without a barrier",
+     PAIR MMA2 COMMIT2("3", "") WAIT("W") AFTER LD1 WAIT_LD BEFORE AFTER MMA2 COMMIT2("3", "+8")
+         WAIT2 AFTER LD1 WAIT_LD END2,
+     EMU_ILLEGAL_ADDRESS, "race: this", 128, 2},
+    {"a pair, twice without the fence before",
+     PAIR MMA2 COMMIT2("3", "") WAIT("W") AFTER LD1 WAIT_LD MEET AFTER MMA2 MEET, EMU_ILLEGAL_ADDRESS,
+     "tcgen05.fence::before_thread_sync behind its wait, or a barrier, is missing", 128, 2},
+    {"a pair, whose peer hears of it by the cluster's barrier",
+     PAIR MMA2 COMMIT2("1", "") "@!%p7 bra GO;\n" WAIT("W") "GO:\n" MEET AFTER LD1 WAIT_LD END2, EMU_OK, NULL, 128, 2},
+    {"a pair, whose peer does not wait",
+     PAIR MMA2 COMMIT2("1", "") "@!%p7 bra GO;\n" WAIT("W") "GO:\n" AFTER "@%p7 bra NOT;\n" LD1 WAIT_LD "NOT:\n" END2,
+     EMU_ILLEGAL_ADDRESS, "", 128, 2},
+    {"a pair's shared memory is overwritten in the peer",
+     PAIR MMA2 COMMIT2("1", "") "@%p7 bra GO;\n"
+                                "st.shared.u32 [%smem+1024], %r0;\nGO:\n" MEET,
+     EMU_ILLEGAL_ADDRESS, "race: ", 32, 2},
+    {"a pair's columns are not in the peer",
+     PAIR "@!%first bra NOT;\n"
+          "tcgen05.dealloc.cta_group::2.sync.aligned.b32 %tm, 512;\nNOT:\n" MEET MMA2 MEET,
+     EMU_ILLEGAL_ADDRESS, "is not allocated", 128, 2},
     /* 9.7.16.12 */
     {"a commit of nothing", SETUP COMMIT WAIT("W") END, EMU_OK, NULL, 0, 0},
     {"a commit by a generic address",
