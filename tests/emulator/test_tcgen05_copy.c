@@ -237,12 +237,35 @@ static void a_shift_moves_rows_of_a_quarter(void **state)
   try_shift("tcgen05.shift.cta_group::2.down", 64, 2);
 }
 
+/* 9.7.16.6.2: a copy of four lanes happens behind the shift before it, and fills the row that the shift leaves. */
+static void a_copy_of_four_lanes_follows_the_shift(void **state)
+{
+  (void)state;
+  for (unsigned seed = 1; seed <= 10; seed++) {
+    fill_data(seed);
+    run_instructions(1, 0,
+                     "or.b64 %rd4, %rd3, 0x0000400800080000;\nadd.u32 %r94, %tm, 5;\nadd.u32 %r95, %tm, 0x1f0005;\n"
+                     "tcgen05.shift.cta_group::1.down [%r94];\ntcgen05.cp.cta_group::1.4x256b [%r95], %rd4;\n",
+                     seed);
+    for (unsigned row = 0; row < LANES; row++) {
+      for (unsigned c = 5; c < 13; c++) {
+        uint32_t wanted = before[0].tensor[row < 31 ? row + 1 : row][c];
+        if (row % 32 == 31) {
+          memcpy(&wanted, chunk_of(&before[0], 0, row / 32, (c - 5) / 4, 128) + (size_t)(c - 5) % 4 * 4, 4);
+        }
+        assert_int_equal(data[0].tensor[row][c], wanted);
+      }
+    }
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_shape_copies_to_its_lanes),
       cmocka_unit_test(small_formats_become_bytes),
       cmocka_unit_test(a_shift_moves_rows_of_a_quarter),
+      cmocka_unit_test(a_copy_of_four_lanes_follows_the_shift),
   };
   return SJ_TEST_RUN(tests);
 }

@@ -405,6 +405,8 @@ static const tensor_row rows[] = {
     {"ld, ld", TENSOR_ALLOC("32") QUARTER ST1 WAIT_ST LD1 LD1 WAIT_LD USE TENSOR_FREE("32"), EMU_OK, NULL, 32, 0},
     {"used before the wait", TENSOR_ALLOC("32") QUARTER ST1 WAIT_ST LD1 USE, EMU_ILLEGAL_INSTRUCTION,
      "register %r0 is read before tcgen05.wait::ld: the load of PTX line", 32, 0},
+    {"an old register, used before the wait", TENSOR_ALLOC("32") QUARTER ST1 WAIT_ST "mov.u32 %r0, 5;\n" LD1 USE,
+     EMU_ILLEGAL_INSTRUCTION, "register %r0 is read before tcgen05.wait::ld: the load of PTX line", 32, 0},
     {"stored before the wait",
      TENSOR_ALLOC("32") QUARTER ST1 WAIT_ST LD1 "tcgen05.st.sync.aligned.32x32b.x1.b32 [%r9+1], {%r0};\n",
      EMU_ILLEGAL_INSTRUCTION, "register %r0 is read before tcgen05.wait::ld", 32, 0},

@@ -33,6 +33,10 @@
 #define MMA "@%leader tcgen05.mma.cta_group::1.kind::f16 [%tm], %rd4, %rd5, %r100, %p2;\n"
 #define MMA_ADD "@%leader tcgen05.mma.cta_group::1.kind::f16 [%tm], %rd4, %rd5, %r100, %p3;\n"
 #define MMA_NARROW "@%leader tcgen05.mma.cta_group::1.kind::f16 [%tm], %rd4, %rd5, %r101, %p2;\n"
+/* Without lanes 32 to 63. */
+#define LANES_OFF                                                                                                      \
+  "mov.u32 %r7, 0;\nmov.u32 %r8, -1;\n@%leader tcgen05.mma.cta_group::1.kind::f16 [%tm], %rd4, %rd5, %r100, {%r7, "    \
+  "%r8, %r7, %r7}, %p2;\n"
 /* A in tensor memory from column 256 on, D from column 0 on. */
 #define MMA_A "@%leader tcgen05.mma.cta_group::1.kind::f16 [%tm], [%r110], %rd5, %r100, %p2;\n"
 #define CP "@%leader tcgen05.cp.cta_group::1.128x256b [%r110], %rd4;\n"
@@ -171,6 +175,18 @@ static const tensor_row rows[] = {
      0, 0},
     {"what is shifted was never written", SETUP SHIFT, EMU_ILLEGAL_ADDRESS, "at lane 1, column 256 that was never", 0,
      0},
+    {"lanes that are off stay unwritten", SETUP LANES_OFF DONE LD1 WAIT_LD, EMU_ILLEGAL_ADDRESS,
+     "uninitialised: read of tensor memory at lane 32, column 0", 64, 0},
+    {"lanes that are off are loaded meanwhile",
+     SETUP MMA DONE "setp.eq.u32 %p5, %warp, 1;\n@!%p5 bra NOLD;\n" LD1 WAIT_LD "NOLD:\n" LANES_OFF
+                    "@%leader tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%mbar+8];\n"
+                    "W2:\nmbarrier.try_wait.parity.shared::cta.b64 %p0, [%mbar+8], 0;\n@!%p0 bra W2;\n" END,
+     EMU_OK, NULL, 64, 0},
+    {"one lane alone waits for the commit", SETUP MMA COMMIT "@!%leader bra ON;\n" WAIT("W") "ON:\n" AFTER LD1,
+     EMU_ILLEGAL_ADDRESS, "its completion was not waited for", 32, 0},
+    {"one lane alone waits for the commit, and the warp for it",
+     SETUP MMA COMMIT "@!%leader bra ON;\n" WAIT("W") "ON:\nbar.warp.sync -1;\n" AFTER LD1 WAIT_LD END, EMU_OK, NULL,
+     32, 0},
     {"freed under the product", SETUP MMA COMMIT END, EMU_ILLEGAL_ADDRESS, "race: this dealloc frees tensor memory", 0,
      0},
     {"A at another lane than D",
