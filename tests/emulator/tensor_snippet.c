@@ -31,24 +31,41 @@ void tensor_add(tensor_text *text, const char *format, ...)
   text->length += (size_t)more;
 }
 
-void tensor_run(tensor_snippet *snippet)
+static tensor_text whole;
+
+static void write_kernel(const char *body, unsigned blocks)
 {
-  static tensor_text text;
-  const unsigned blocks = snippet->blocks != 0 ? snippet->blocks : 1;
   char cluster[64] = "";
-  if (snippet->blocks != 0) {
+  if (blocks != 0) {
     snprintf(cluster, sizeof cluster, " .reqnctapercluster %u, 1, 1", blocks);
   }
-  text.length = 0;
-  tensor_add(&text, head, cluster);
-  tensor_add(&text, "%s\nret;\n}\n", snippet->text);
+  whole.length = 0;
+  tensor_add(&whole, head, cluster);
+  tensor_add(&whole, "%s\nret;\n}\n", body);
   const char *dump = getenv("EMULATOR_TEST_PTX");
   FILE *file = dump == NULL ? NULL : fopen(dump, "w");
   if (file != NULL) {
-    (void)fputs(text.at, file);
+    (void)fputs(whole.at, file);
     (void)fclose(file);
   }
-  snippet->result = snippet_run_kernel("sm_100a", text.at, snippet->data, snippet->size, blocks,
+}
+
+int tensor_load(const char *text, emu_message *message)
+{
+  write_kernel(text, 0);
+  emu_module *module = NULL;
+  const int result = emu_module_load(whole.at, whole.length, emu_device_find("sm_100a"), &module, message);
+  if (result == EMU_OK) {
+    emu_module_free(module);
+  }
+  return result;
+}
+
+void tensor_run(tensor_snippet *snippet)
+{
+  write_kernel(snippet->text, snippet->blocks);
+  const unsigned blocks = snippet->blocks != 0 ? snippet->blocks : 1;
+  snippet->result = snippet_run_kernel("sm_100a", whole.at, snippet->data, snippet->size, blocks,
                                        snippet->threads != 0 ? snippet->threads : 128,
                                        snippet->shared != 0 ? snippet->shared : 65536, &snippet->message);
 }

@@ -37,6 +37,8 @@ typedef struct tensor_snippet {
 } tensor_snippet;
 
 void tensor_run(tensor_snippet *snippet);
+/* Loads a text as a kernel without running it; its first line is the 18th. */
+int tensor_load(const char *text, emu_message *message);
 
 /* A text that grows. */
 typedef struct tensor_text {
