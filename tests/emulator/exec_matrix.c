@@ -144,33 +144,6 @@ static void gather_b(const emu_warp *warp, const emu_slot *slots, unsigned k, un
   }
 }
 
-/* Register i of lane 4 r + c: row r + 8 (i / 2), column 2 c + i mod 2; of 16 bits two columns to a register. */
-static void gather_c(const emu_warp *warp, const emu_slot *c, bool is_f16, float to[M][N])
-{
-  for (unsigned i = 0; i < (is_f16 ? 2 : 4); i++) {
-    const uint32_t *from = emu_in32(warp, &c[i]);
-    for (unsigned lane = 0; lane < EMU_LANES; lane++) {
-      if (is_f16) {
-        to[lane / 4 + 8 * i][2 * (lane % 4)] = emu_f16_value(from[lane] & 0xffff);
-        to[lane / 4 + 8 * i][2 * (lane % 4) + 1] = emu_f16_value(from[lane] >> 16);
-      } else {
-        to[lane / 4 + 8 * (i / 2)][2 * (lane % 4) + i % 2] = emu_float32(from[lane]);
-      }
-    }
-  }
-}
-
-static void scatter(const emu_warp *warp, const emu_slot *d, bool is_f16, float sums[M][N])
-{
-  for (unsigned i = 0; i < (is_f16 ? 2 : 4); i++) {
-    uint32_t *to = emu_out32(warp, &d[i]);
-    for (unsigned lane = 0; lane < EMU_LANES; lane++) {
-      const float *pair = &sums[lane / 4 + 8 * (is_f16 ? i : i / 2)][2 * (lane % 4)];
-      to[lane] = is_f16 ? emu_to_f16(pair[0]) | emu_to_f16(pair[1]) << 16 : emu_bits32(emu_canonical(pair[i % 2]));
-    }
-  }
-}
-
 /* sums += with, each rounded to nearest. */
 static void add_rounded(float sums[M][N], float with[M][N], bool is_f16)
 {
@@ -190,13 +163,14 @@ typedef struct mma_shape {
 /* Bytes become f16 and are multiplied in two steps from 0 on; the accumulator is added at the end. */
 static void multiply(mma_shape shape, float a[M][MAX_K], float b[MAX_K][N], float c[M][N])
 {
+  const emu_sum_rule rule = {.is_f16 = shape.f16_result, .kept_bits = 25, .result_bits = 23};
   if (per_word(shape.a_type) < 4) {
-    emu_matrix_add(a, b, 0, shape.k, shape.f16_result, c);
+    emu_matrix_add(a, b, 0, shape.k, rule, c);
     return;
   }
   float sums[M][N] = {{0}};
   for (unsigned from = 0; from < shape.k; from += shape.k / 2) {
-    emu_matrix_add(a, b, from, from + shape.k / 2, shape.f16_result, sums);
+    emu_matrix_add(a, b, from, from + shape.k / 2, rule, sums);
   }
   add_rounded(c, sums, shape.f16_result);
 }
@@ -208,9 +182,9 @@ static emu_next product(emu_warp *warp, const emu_step *step, mma_shape shape)
   const emu_slot *b_slots = step->src + a_registers;
   gather_a(warp, step->src, shape.k, shape.a_type, a);
   gather_b(warp, b_slots, shape.k, shape.b_type, b);
-  gather_c(warp, b_slots + b_registers, shape.f16_result, c);
+  emu_matrix_load(warp, b_slots + b_registers, shape.f16_result, c);
   multiply(shape, a, b, c);
-  scatter(warp, step->dst, shape.f16_result, c);
+  emu_matrix_store(warp, step->dst, shape.f16_result, c);
   return EMU_NEXT;
 }
 

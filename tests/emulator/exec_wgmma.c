@@ -56,42 +56,31 @@ static void gather_registers(const emu_warp *warps, const emu_step *step, uint8_
   }
 }
 
+/* By tiles of sixteen rows, a warp's, and eight columns, whose registers stand together. */
+static void sum_floats(const emu_warp *warps, const product *made, const emu_wgmma_operands *operands)
+{
+  const emu_step *step = made->event.step;
+  const emu_sum_rule rule = emu_wgmma_rule(made->a_type, (step->arg & ARG_F16_D) != 0);
+  const uint32_t registers = rule.is_f16 ? 2 : 4;
+  float a[EMU_GROUP_WARPS][EMU_MMA_M][EMU_MMA_K], b[EMU_MMA_K][EMU_MMA_N];
+  for (uint32_t w = 0; w < EMU_GROUP_WARPS; w++) {
+    emu_wgmma_a_tile(operands, w * EMU_MMA_M, a[w]);
+  }
+  for (uint32_t tile = 0; tile < operands->n / EMU_MMA_N; tile++) {
+    const emu_slot *d = &step->dst[(size_t)tile * registers];
+    emu_wgmma_b_tile(operands, tile * EMU_MMA_N, b);
+    for (uint32_t w = 0; w < EMU_GROUP_WARPS; w++) {
+      float sums[EMU_MMA_M][EMU_MMA_N] = {{0}};
+      if (made->accumulates) {
+        emu_matrix_load(&warps[w], d, rule.is_f16, sums);
+      }
+      emu_matrix_add(a[w], b, 0, size_k(made->a_type), rule, sums);
+      emu_matrix_store(&warps[w], d, rule.is_f16, sums);
+    }
+  }
+}
+
 /* Register i of lane 4 r + c: row r + 8 (i / 2 mod 2), column 8 (i / 4) + 2 c + i mod 2. */
-static void store_f32(const emu_warp *warps, const product *made, double sums[][EMU_WGMMA_MAX_N])
-{
-  const emu_step *step = made->event.step;
-  for (uint32_t w = 0; w < EMU_GROUP_WARPS; w++) {
-    for (uint32_t i = 0; i < step->num_dst; i++) {
-      float *d = EMU_OUT(f32, &warps[w], &step->dst[i]);
-      for (uint32_t lane = 0; lane < EMU_LANES; lane++) {
-        const double sum = sums[16 * w + lane / 4 + i / 2 % 2 * 8][i / 4 * 8 + lane % 4 * 2 + i % 2];
-        d[lane] = emu_canonical((float)(made->accumulates ? emu_sum_odd(sum, (double)d[lane]) : sum));
-      }
-    }
-  }
-}
-
-static uint32_t f16_sum(double sum, uint32_t with, bool accumulates)
-{
-  return emu_to_f16(emu_odd_f32(accumulates ? emu_sum_odd(sum, (double)emu_f16_value(with)) : sum));
-}
-
-/* Register i of lane 4 r + c: row r + 8 (i mod 2), columns 8 (i / 2) + 2 c and the next. */
-static void store_f16(const emu_warp *warps, const product *made, double sums[][EMU_WGMMA_MAX_N])
-{
-  const emu_step *step = made->event.step;
-  for (uint32_t w = 0; w < EMU_GROUP_WARPS; w++) {
-    for (uint32_t i = 0; i < step->num_dst; i++) {
-      uint32_t *d = emu_out32(&warps[w], &step->dst[i]);
-      for (uint32_t lane = 0; lane < EMU_LANES; lane++) {
-        const double *sum = &sums[16 * w + lane / 4 + i % 2 * 8][i / 2 * 8 + lane % 4 * 2];
-        const uint32_t low = f16_sum(sum[0], d[lane] & 0xffff, made->accumulates);
-        d[lane] = low | f16_sum(sum[1], d[lane] >> 16, made->accumulates) << 16;
-      }
-    }
-  }
-}
-
 static void store_s32(const emu_warp *warps, const product *made, int32_t sums[][EMU_WGMMA_MAX_N])
 {
   const emu_step *step = made->event.step;
@@ -162,13 +151,7 @@ static void product_happens(emu_event *event, uint32_t lanes)
     emu_wgmma_integers(&operands, sums);
     store_s32(warps, made, sums);
   } else {
-    static _Thread_local double sums[EMU_WGMMA_M][EMU_WGMMA_MAX_N];
-    emu_wgmma_floats(&operands, sums);
-    if ((event->step->arg & ARG_F16_D) != 0) {
-      store_f16(warps, made, sums);
-    } else {
-      store_f32(warps, made, sums);
-    }
+    sum_floats(warps, made, &operands);
   }
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "matrix_sum.h"
 
+#include "lanes.h"
 #include "numbers.h"
 
-enum { M = EMU_MMA_M, N = EMU_MMA_N, KEPT_BITS = 25, NOTHING = -8192, LEAST_PLACE = -500 };
+enum { M = EMU_MMA_M, N = EMU_MMA_N, MANTISSA_BITS = 23, NOTHING = -8192, LEAST_PLACE = -500 };
 
 /* The exponent's field less f32's bias; of subnormal numbers by their leading one, of what is not finite NOTHING. */
 static int16_t place_of(float value)
@@ -38,16 +39,17 @@ static float cut(double value)
              : (float)emu_float64(emu_bits64(value) & ~0x1fffffffull);
 }
 
-static void finish(const double *totals, const double *scales, bool is_f16, float *sums)
+static void finish(const double *totals, const double *scales, emu_sum_rule rule, float *sums)
 {
+  const uint32_t left_out = (1u << (MANTISSA_BITS - rule.result_bits)) - 1;
   for (unsigned n = 0; n < N; n++) {
     const double sum = totals[n] / scales[n];
-    sums[n] = is_f16 ? emu_f16_value(emu_to_f16(emu_odd_f32(sum))) : cut(sum);
+    sums[n] = rule.is_f16 ? emu_f16_value(emu_to_f16(emu_odd_f32(sum))) : emu_float32(emu_bits32(cut(sum)) & ~left_out);
   }
 }
 
 static void add_row(const float *a, const int16_t *a_places, float b[][N], int16_t b_places[][N], unsigned from,
-                    unsigned to, bool is_f16, float *sums)
+                    unsigned to, emu_sum_rule rule, float *sums)
 {
   int16_t places[N];
   double scales[N], totals[N];
@@ -59,7 +61,7 @@ static void add_row(const float *a, const int16_t *a_places, float b[][N], int16
     }
   }
   for (unsigned n = 0; n < N; n++) {
-    scales[n] = power_of_two(KEPT_BITS - (places[n] > LEAST_PLACE ? places[n] : LEAST_PLACE));
+    scales[n] = power_of_two(rule.kept_bits - (places[n] > LEAST_PLACE ? places[n] : LEAST_PLACE));
     totals[n] = (double)(int32_t)((double)sums[n] * scales[n]);
   }
   for (unsigned k = from; k < to; k++) {
@@ -68,7 +70,7 @@ static void add_row(const float *a, const int16_t *a_places, float b[][N], int16
       totals[n] += (double)(int32_t)(factor * (double)b[k][n] * scales[n]);
     }
   }
-  finish(totals, scales, is_f16, sums);
+  finish(totals, scales, rule, sums);
 }
 
 static float finite_or_zero(float value)
@@ -77,7 +79,7 @@ static float finite_or_zero(float value)
 }
 
 /* Sums that have an infinity or a NaN in them are that in any order; the others of the row are as ever. */
-static void add_special_row(const float *a, float b[][N], unsigned from, unsigned to, bool is_f16, float *sums)
+static void add_special_row(const float *a, float b[][N], unsigned from, unsigned to, emu_sum_rule rule, float *sums)
 {
   float finite_a[EMU_MMA_K], finite_b[EMU_MMA_K][N];
   int16_t a_places[EMU_MMA_K], b_places[EMU_MMA_K][N];
@@ -95,13 +97,13 @@ static void add_special_row(const float *a, float b[][N], unsigned from, unsigne
       b_places[k][n] = place_of(b[k][n]);
     }
   }
-  add_row(finite_a, a_places, finite_b, b_places, from, to, is_f16, sums);
+  add_row(finite_a, a_places, finite_b, b_places, from, to, rule, sums);
   for (unsigned n = 0; n < N; n++) {
     sums[n] = isfinite(plain[n]) ? sums[n] : emu_canonical((float)plain[n]);
   }
 }
 
-void emu_matrix_add(float a[M][EMU_MMA_K], float b[EMU_MMA_K][N], unsigned from, unsigned to, bool is_f16,
+void emu_matrix_add(float a[M][EMU_MMA_K], float b[EMU_MMA_K][N], unsigned from, unsigned to, emu_sum_rule rule,
                     float sums[M][N])
 {
   int16_t a_places[EMU_MMA_K], b_places[EMU_MMA_K][N];
@@ -113,9 +115,36 @@ void emu_matrix_add(float a[M][EMU_MMA_K], float b[EMU_MMA_K][N], unsigned from,
     int16_t ignored[N];
     const bool finite = find_places(a[m] + from, to - from, a_places + from) && b_finite;
     if (finite && find_places(sums[m], N, ignored)) {
-      add_row(a[m], a_places, b, b_places, from, to, is_f16, sums[m]);
+      add_row(a[m], a_places, b, b_places, from, to, rule, sums[m]);
     } else {
-      add_special_row(a[m], b, from, to, is_f16, sums[m]);
+      add_special_row(a[m], b, from, to, rule, sums[m]);
+    }
+  }
+}
+
+/* Register i of lane 4 r + c: row r + 8 (i / 2), column 2 c + i mod 2; of 16 bits two columns to a register. */
+void emu_matrix_load(const emu_warp *warp, const emu_slot *slots, bool is_f16, float sums[M][N])
+{
+  for (unsigned i = 0; i < (is_f16 ? 2 : 4); i++) {
+    const uint32_t *from = emu_in32(warp, &slots[i]);
+    for (unsigned lane = 0; lane < EMU_LANES; lane++) {
+      if (is_f16) {
+        sums[lane / 4 + 8 * i][2 * (lane % 4)] = emu_f16_value(from[lane] & 0xffff);
+        sums[lane / 4 + 8 * i][2 * (lane % 4) + 1] = emu_f16_value(from[lane] >> 16);
+      } else {
+        sums[lane / 4 + 8 * (i / 2)][2 * (lane % 4) + i % 2] = emu_float32(from[lane]);
+      }
+    }
+  }
+}
+
+void emu_matrix_store(const emu_warp *warp, const emu_slot *slots, bool is_f16, float sums[M][N])
+{
+  for (unsigned i = 0; i < (is_f16 ? 2 : 4); i++) {
+    uint32_t *to = emu_out32(warp, &slots[i]);
+    for (unsigned lane = 0; lane < EMU_LANES; lane++) {
+      const float *pair = &sums[lane / 4 + 8 * (is_f16 ? i : i / 2)][2 * (lane % 4)];
+      to[lane] = is_f16 ? emu_to_f16(pair[0]) | emu_to_f16(pair[1]) << 16 : emu_bits32(emu_canonical(pair[i % 2]));
     }
   }
 }

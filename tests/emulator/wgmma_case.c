@@ -7,7 +7,7 @@
 
 #include "numbers.h"
 
-enum { M = 64, MAX_N = 256, MAX_K = 256, LINE = 32 };
+enum { M = 64, MAX_N = 256, MAX_K = 256, LINE = 32, ROW_STEP = 5 };
 
 static const char *const names[] = {"f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8", "b1", "f32", "s32"};
 
@@ -401,6 +401,53 @@ static double float_error(const wgmma_case *of, double sum, double magnitude, ui
     off = (got > 0) == (sum > 0) ? too_large - fabs(sum) : INFINITY;
   }
   return off <= 0 ? 0 : off / magnitude;
+}
+
+/* Terms cut to so many bits behind the largest's leading place, added, and the sum cut or rounded. */
+static uint32_t sum_by_rule(const wgmma_case *of, const double *a, const double *b, double d)
+{
+  const bool is_byte = of->a_type == E4M3 || of->a_type == E5M2;
+  const int kept = is_byte ? 13 : 25;
+  double plain = d, sum = 0;
+  int most = d != 0 && isfinite(d) ? ilogb(d) : -400;
+  for (unsigned k = 0; k < k_of(of); k++) {
+    plain += a[k] * b[k];
+    if (a[k] * b[k] != 0 && isfinite(a[k] * b[k]) && ilogb(a[k]) + ilogb(b[k]) > most) {
+      most = ilogb(a[k]) + ilogb(b[k]);
+    }
+  }
+  if (!isfinite(plain)) {
+    return of->d_type == F16 ? emu_round_small(plain, &emu_format_f16, EMU_RN, false)
+                             : emu_bits32(emu_canonical((float)plain));
+  }
+  for (unsigned k = 0; k < k_of(of); k++) {
+    sum += trunc(ldexp(a[k] * b[k], kept - most));
+  }
+  sum = ldexp(sum + trunc(ldexp(d, kept - most)), most - kept);
+  if (of->d_type == F16) {
+    return emu_round_small(sum, &emu_format_f16, EMU_RN, false);
+  }
+  const int digits = (is_byte ? 13 : 23) - (sum == 0 ? 0 : ilogb(sum) < -126 ? -126 : ilogb(sum));
+  return emu_bits32((float)ldexp(trunc(ldexp(sum, digits)), -digits));
+}
+
+unsigned wgmma_case_differs(const wgmma_case *of, const uint8_t data[WGMMA_DATA])
+{
+  static operands made;
+  unsigned count = 0;
+  draw_operands(of, &made);
+  for (unsigned m = (unsigned)of->seed % ROW_STEP; m < M; m += ROW_STEP) {
+    for (unsigned n = 0; n < of->n; n++) {
+      double a[MAX_K], b[MAX_K];
+      for (unsigned k = 0; k < k_of(of); k++) {
+        a[k] = value_of(made.a[m][k], of->a_type) * (of->negates_a ? -1 : 1);
+        b[k] = value_of(made.b[n][k], of->b_type) * (of->negates_b ? -1 : 1);
+      }
+      const double d = of->accumulates ? value_of(made.d[m][n], of->d_type) : 0;
+      count += of->d_type != S32 && sum_by_rule(of, a, b, d) != d_bits(of, data, m, n);
+    }
+  }
+  return count;
 }
 
 double wgmma_case_error(const wgmma_case *of, const uint8_t data[WGMMA_DATA], unsigned *place_out)

@@ -56,6 +56,10 @@ void wgmma_case_data(const wgmma_case *of, uint8_t data[WGMMA_DATA]);
  * reverse. place_out: m * 256 + n. */
 double wgmma_case_error(const wgmma_case *of, const uint8_t data[WGMMA_DATA], unsigned *place_out);
 
+/* How many elements of D are not, to the bit, what the emulator's rule of sums gives (matrix_sum.h), made here once
+ * more from its words. Of every fifth row, from one on that the seed says. */
+unsigned wgmma_case_differs(const wgmma_case *of, const uint8_t data[WGMMA_DATA]);
+
 /* A sample of all that there is, for a run on a device: the i-th case and what it is about; false past the end. */
 bool wgmma_sample(unsigned index, wgmma_case *of_out, const char **about_out);
 

@@ -63,55 +63,50 @@ uint32_t emu_wgmma_size(emu_wgmma_type type)
   return type == EMU_WGMMA_TF32 ? 4 : type <= EMU_WGMMA_BF16 ? 2 : 1;
 }
 
-/* The values of all bytes, for a type that has so few. */
-static void fill_table(emu_wgmma_type type, double table[256])
-{
-  for (uint32_t byte = 0; byte < 256 && emu_wgmma_size(type) == 1; byte++) {
-    table[byte] = emu_small_value(byte, type == EMU_WGMMA_E4M3 ? &emu_format_e4m3 : &emu_format_e5m2);
-  }
-}
-
 /* The k-th element of a line. */
-static double float_at(const uint8_t *line, uint32_t k, emu_wgmma_type type, const double table[256])
+static float float_at(const uint8_t *line, uint32_t k, emu_wgmma_type type)
 {
   uint16_t half;
   uint32_t word;
   switch (type) {
   case EMU_WGMMA_F16:
     memcpy(&half, line + (size_t)2 * k, sizeof half);
-    return (double)emu_f16_value(half);
+    return emu_f16_value(half);
   case EMU_WGMMA_BF16:
     memcpy(&half, line + (size_t)2 * k, sizeof half);
-    return (double)emu_bf16_value(half);
+    return emu_bf16_value(half);
   case EMU_WGMMA_TF32:
     memcpy(&word, line + (size_t)4 * k, sizeof word);
-    return (double)emu_float32(word & ~0x1fffu);
+    return emu_float32(word & ~0x1fffu);
   default:
-    return table[line[k]];
+    return (float)emu_small_value(line[k], type == EMU_WGMMA_E4M3 ? &emu_format_e4m3 : &emu_format_e5m2);
   }
 }
 
-void emu_wgmma_floats(const emu_wgmma_operands *of, double sums[M][MAX_N])
+void emu_wgmma_a_tile(const emu_wgmma_operands *of, uint32_t row, float tile[EMU_MMA_M][EMU_MMA_K])
 {
-  double b[LINE][MAX_N], a_table[256], b_table[256];
-  const uint32_t num_k = LINE / emu_wgmma_size(of->a_type), n = of->n;
-  fill_table(of->a_type, a_table);
-  fill_table(of->b_type, b_table);
-  for (uint32_t k = 0; k < num_k; k++) {
-    for (uint32_t j = 0; j < n; j++) {
-      const double value = float_at(of->b[j], k, of->b_type, b_table);
-      b[k][j] = of->negates_b ? -value : value;
+  for (uint32_t m = 0; m < EMU_MMA_M; m++) {
+    for (uint32_t k = 0; k < LINE / emu_wgmma_size(of->a_type); k++) {
+      const float value = float_at(of->a[row + m], k, of->a_type);
+      tile[m][k] = of->negates_a ? -value : value;
     }
   }
-  for (uint32_t m = 0; m < M; m++) {
-    memset(sums[m], 0, n * sizeof(double));
-    for (uint32_t k = 0; k < num_k; k++) {
-      const double value = float_at(of->a[m], k, of->a_type, a_table), a = of->negates_a ? -value : value;
-      for (uint32_t j = 0; j < n; j++) {
-        sums[m][j] += a * b[k][j];
-      }
+}
+
+void emu_wgmma_b_tile(const emu_wgmma_operands *of, uint32_t column, float tile[EMU_MMA_K][EMU_MMA_N])
+{
+  for (uint32_t n = 0; n < EMU_MMA_N; n++) {
+    for (uint32_t k = 0; k < LINE / emu_wgmma_size(of->b_type); k++) {
+      const float value = float_at(of->b[column + n], k, of->b_type);
+      tile[k][n] = of->negates_b ? -value : value;
     }
   }
+}
+
+emu_sum_rule emu_wgmma_rule(emu_wgmma_type a_type, bool is_f16)
+{
+  const bool is_byte = emu_wgmma_size(a_type) == 1;
+  return (emu_sum_rule){.is_f16 = is_f16, .kept_bits = is_byte ? 13 : 25, .result_bits = is_byte ? 13 : 23};
 }
 
 static int32_t integer_product(uint8_t a, uint8_t b, emu_wgmma_type a_type, emu_wgmma_type b_type)

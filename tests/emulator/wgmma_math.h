@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "matrix_sum.h"
 #include "smem_matrix.h"
 
 /* Of A or B: where it lies, and which way. */
@@ -49,8 +50,13 @@ typedef struct emu_wgmma_operands {
 void emu_wgmma_gather(const emu_wgmma_matrix *matrix, uint32_t element_size, uint32_t rows, const uint8_t *shared,
                       uint32_t base, uint8_t to[][EMU_WGMMA_LINE]);
 
-/* The sums of products, without the accumulator. Those of floats are made in double. */
-void emu_wgmma_floats(const emu_wgmma_operands *of, double sums[EMU_WGMMA_M][EMU_WGMMA_MAX_N]);
+/* Sixteen rows of A from a row on, eight columns of B, negated where they are to be. */
+void emu_wgmma_a_tile(const emu_wgmma_operands *of, uint32_t row, float tile[EMU_MMA_M][EMU_MMA_K]);
+void emu_wgmma_b_tile(const emu_wgmma_operands *of, uint32_t column, float tile[EMU_MMA_K][EMU_MMA_N]);
+/* How sums of a type are made. By published models of Hopper's (arXiv 2511.10909 and 2512.07004), which agree with what
+ * mma.sync gives on an H200: one addition of all products and the accumulator, in which 8-bit floats keep 13 bits. */
+emu_sum_rule emu_wgmma_rule(emu_wgmma_type a_type, bool is_f16);
+/* The sums of products of integers, without the accumulator. */
 void emu_wgmma_integers(const emu_wgmma_operands *of, int32_t sums[EMU_WGMMA_M][EMU_WGMMA_MAX_N]);
 
 #endif
