@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wgmma on a device: a sample of cases on a libcuda, the vendor's or the emulator's, against their exact sums and, bit
- * by bit, against the machine. Argument: the libcuda. Prints for each case the error as a part of its terms' magnitudes
- * and how many registers of D have the machine's bits. Fails where an error is above the bound of the machine's rule of
- * sums: the documents give none. On the emulator's libcuda all bits must be the same. */
+ * by bit, against the machine. Prints for each case the error as a part of its terms' magnitudes and how many registers
+ * of D have the machine's bits. Fails where an error is above the bound of the machine's rule of sums: the documents
+ * give none. On the emulator's libcuda all bits must be the same.
+ * Usage: test_wgmma_device LIBCUDA [write FILE | compare FILE | raw FILE]. write: a line a case, with a digest of D;
+ * compare: all must be as in such a file; raw: the words of D, for who looks for the rule. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -100,38 +102,101 @@ static unsigned num_same(const wgmma_case *of, const uint8_t *one, const uint8_t
   return same;
 }
 
-static bool try_case(const wgmma_case *of, const char *about, bool is_emulator)
+typedef struct places {
+  FILE *write, *compare, *raw; /* NULL: not asked for */
+} places;
+
+/* FNV-1a of D, thread by thread; the words to a file. */
+static unsigned long long digest_of(const wgmma_case *of, const uint8_t *data, FILE *raw)
 {
-  static uint8_t on_device[WGMMA_DATA], on_machine[WGMMA_DATA];
+  const unsigned words = of->d_type == F16 ? of->n / 4 : of->n / 2;
+  unsigned long long digest = 0xcbf29ce484222325ull;
+  for (unsigned thread = 0; thread < WGMMA_THREADS; thread++) {
+    const uint8_t *row = data + WGMMA_AT_D + (size_t)thread * WGMMA_D_BYTES;
+    for (unsigned i = 0; i < 4 * words; i++) {
+      digest = (digest ^ row[i]) * 0x100000001b3ull;
+    }
+    if (raw != NULL) {
+      (void)fwrite(row, 4, words, raw);
+    }
+  }
+  return digest;
+}
+
+/* The case's line goes to the one file, and must be the next of the other. */
+static bool record(const wgmma_case *of, const char *what, const uint8_t *data, const places *files)
+{
+  char line[256], wanted[256] = "";
+  (void)snprintf(line, sizeof line, "%016llx %s\n", digest_of(of, data, files->raw), what);
+  if (files->write != NULL) {
+    (void)fputs(line, files->write);
+  }
+  return files->compare == NULL || (fgets(wanted, sizeof wanted, files->compare) != NULL && strcmp(line, wanted) == 0);
+}
+
+static bool run_both(const wgmma_case *of, uint8_t *on_device, uint8_t *on_machine)
+{
   static char text[WGMMA_TEXT];
   static emu_message message;
-  char opcode[128];
-  wgmma_case_opcode(of, opcode, sizeof opcode);
   wgmma_case_text(of, text, sizeof text);
   wgmma_case_data(of, on_device);
-  memcpy(on_machine, on_device, sizeof on_machine);
+  memcpy(on_machine, on_device, WGMMA_DATA);
   if (snippet_run_kernel("sm_90a", text, on_machine, WGMMA_DATA, 1, WGMMA_THREADS, of->used, &message) != EMU_OK) {
-    printf("failed: %s: %s\n", opcode, message.text);
+    printf("%s\n", message.text);
     return false;
   }
-  if (!run_on_device(text, of, on_device)) {
-    printf("failed: %s\n", opcode);
+  return run_on_device(text, of, on_device);
+}
+
+static bool try_case(const wgmma_case *of, const char *about, bool is_emulator, const places *files)
+{
+  static uint8_t on_device[WGMMA_DATA], on_machine[WGMMA_DATA];
+  char opcode[128], what[200];
+  wgmma_case_opcode(of, opcode, sizeof opcode);
+  (void)snprintf(what, sizeof what, "%s%s, %s", opcode + strlen("wgmma.mma_async.sync.aligned."),
+                 of->a_in_registers ? " (registers)" : "", about);
+  if (!run_both(of, on_device, on_machine)) {
+    printf("failed: %s\n", what);
     return false;
   }
   unsigned place = 0, count = 0;
   const double error = wgmma_case_error(of, on_device, &place), bound = bound_of(of);
   const unsigned same = num_same(of, on_device, on_machine, &count);
-  const bool good = error <= bound && (!is_emulator || same == count);
-  printf("%s: error 2^%.1f (bound 2^%.1f) at row %u column %u, %u of %u registers the same: %s%s, %s\n",
+  const bool as_recorded = record(of, what, on_device, files);
+  const bool good = error <= bound && (!is_emulator || same == count) && as_recorded;
+  printf("%s: error 2^%.1f (bound 2^%.1f) at row %u column %u, %u of %u registers the same%s: %s\n",
          good ? "passed" : "failed", error == 0 ? -INFINITY : log2(error), log2(bound), place / 256, place % 256, same,
-         count, opcode + strlen("wgmma.mma_async.sync.aligned."), of->a_in_registers ? " (registers)" : "", about);
+         count, as_recorded ? "" : ", not as recorded", what);
   return good;
+}
+
+static bool open_file(const char *what, const char *path, places *files)
+{
+  FILE **to = strcmp(what, "write") == 0     ? &files->write
+              : strcmp(what, "compare") == 0 ? &files->compare
+              : strcmp(what, "raw") == 0     ? &files->raw
+                                             : NULL;
+  if (to != NULL) {
+    *to = fopen(path, to == &files->compare ? "r" : "wb");
+  }
+  return to != NULL && *to != NULL;
+}
+
+static bool close_file(FILE *file)
+{
+  const bool failed = file != NULL && ferror(file) != 0;
+  return (file == NULL || fclose(file) == 0) && !failed;
 }
 
 int main(int argc, char **argv)
 {
-  if (argc != 2) {
-    printf("failed: wants the path of a libcuda\n");
+  places files = {NULL, NULL, NULL};
+  bool good = argc >= 2 && argc % 2 == 0;
+  for (int i = 2; i + 1 < argc && good; i += 2) {
+    good = open_file(argv[i], argv[i + 1], &files);
+  }
+  if (!good) {
+    printf("failed: wants the path of a libcuda, then write, compare or raw and a file that can be opened\n");
     return 1;
   }
   const int status = open_device(argv[1]);
@@ -142,8 +207,11 @@ int main(int argc, char **argv)
   const char *about;
   unsigned failures = 0, count = 0;
   for (; wgmma_sample(count, &of, &about); count++) {
-    failures += try_case(&of, about, strstr(argv[1], "emulator") != NULL) ? 0 : 1;
+    failures += try_case(&of, about, strstr(argv[1], "emulator") != NULL, &files) ? 0 : 1;
   }
   printf("%u cases, %u failed\n", count, failures);
-  return failures == 0 && count > 0 ? 0 : 1;
+  good = close_file(files.write);
+  good = close_file(files.raw) && good;
+  good = close_file(files.compare) && good;
+  return good && failures == 0 && count > 0 ? 0 : 1;
 }
