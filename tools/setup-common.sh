@@ -6,6 +6,9 @@
 # The vendor's Python wheels, used where no toolkit is found. NVRTC is the version of docs/measurements.md.
 nvrtc_wheel=nvidia-cuda-nvrtc==13.0.88
 nvdisasm_wheel=nvidia-cuda-nvdisasm==13.2.51
+# Of these another version would find other things.
+ruff_wheel=ruff==0.17.6
+mypy_wheel=mypy==2.4.1
 wheels=$root/build/wheels
 
 say() {
@@ -118,17 +121,14 @@ find_nvdisasm() {
   ln -sf "$wheels"/lib/python3*/site-packages/nvidia/*/bin/nvdisasm "$wheels/bin/nvdisasm"
 }
 
-# What the tests of the Python package need. PyTorch and JAX are too large to fetch unasked: SWA_JIT_TEST_PYTHON names
-# an interpreter that has them; without it their tests say that they are skipped.
+# What the tests of the Python package need, and what checks its style. PyTorch and JAX are too large to fetch unasked:
+# SWA_JIT_TEST_PYTHON names an interpreter that has them; without it their tests say that they are skipped.
 find_pytest() {
-  if has_python_module pytest && has_python_module numpy; then
-    return
-  fi
-  [ -x "$wheels/bin/pytest" ] && "$wheels/bin/python" -c 'import numpy' 2>/dev/null && return
-  say "fetching pytest and numpy into build/wheels"
+  [ -x "$wheels/bin/pytest" ] && [ -x "$wheels/bin/ruff" ] && [ -x "$wheels/bin/mypy" ] && return
+  say "fetching pytest, numpy, ruff and mypy into build/wheels"
   mkdir -p "$root/build"
   [ -x "$wheels/bin/python" ] || quietly python3 -m venv "$wheels"
-  quietly "$wheels/bin/python" -m pip install -q --disable-pip-version-check pytest numpy
+  quietly "$wheels/bin/python" -m pip install -q --disable-pip-version-check pytest numpy "$ruff_wheel" "$mypy_wheel"
 }
 
 build_tree() {

@@ -12,6 +12,7 @@ import check_format
 import check_headers
 import check_includes
 import check_public
+import check_python
 import check_readme
 import check_shell
 import check_sizes
@@ -192,6 +193,8 @@ FAULTS = [
         "src/digest.h does not compile alone",
     ),
     (check_format.check, append("src/digest.c", "int  bad( void )  {return 0;}\n"), "src/digest.c:"),
+    (check_python.check_ruff, append("python/swa_jit/_find.py", "import  json\n"), "python/swa_jit/_find.py"),
+    (check_python.check_mypy, append("python/swa_jit/_find.py", "\ndef untyped(a):\n    pass\n"), "no-untyped-def"),
     (check_shell.check, append("tools/run-tests", "rm $unquoted\n"), "tools/run-tests"),
     (
         lambda root: check_readme.check_text(root, tree.text_of(root / "README.md")),
@@ -224,7 +227,8 @@ def check_pure(failures):
 def copy_tree(origin, root):
     for name in tree.FOLDERS:
         shutil.copytree(origin / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "meson.build", ".clang-format"]:
+    pages = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"]
+    for name in [*pages, "meson.build", "pyproject.toml", ".clang-format"]:
         shutil.copy(origin / name, root / name)
 
 
