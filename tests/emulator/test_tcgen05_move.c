@@ -378,7 +378,7 @@ static const tensor_row rows[] = {
     {"columns that are not allocated",
      TENSOR_ALLOC("32") "add.u32 %r9, %tm, 31;\n"
                         "tcgen05.st.sync.aligned.32x32b.x2.b32 [%r9], {%lane, %lane};\n",
-     EMU_ILLEGAL_ADDRESS, "is not allocated", 32, 0},
+     EMU_ILLEGAL_ADDRESS, "out of bounds: columns", 32, 0},
     {"columns that are not there",
      TENSOR_ALLOC("512") "add.u32 %r9, %tm, 511;\n"
                          "tcgen05.st.sync.aligned.32x32b.x2.b32 [%r9], {%lane, %lane};\n",

@@ -33,6 +33,10 @@
 #define MMA "@%leader tcgen05.mma.cta_group::1.kind::f16 [%tm], %rd4, %rd5, %r100, %p2;\n"
 #define MMA_ADD "@%leader tcgen05.mma.cta_group::1.kind::f16 [%tm], %rd4, %rd5, %r100, %p3;\n"
 #define MMA_NARROW "@%leader tcgen05.mma.cta_group::1.kind::f16 [%tm], %rd4, %rd5, %r101, %p2;\n"
+/* By thread 0: other zeros for A. */
+#define BULK                                                                                                           \
+  "@%leader mbarrier.arrive.expect_tx.shared::cta.b64 %rd9, [%mbar+8], 4096;\nadd.u32 %r9, %smem, 1024;\n"             \
+  "@%leader cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r9], [%base], 4096, [%mbar+8];\n"
 /* Without lanes 32 to 63. */
 #define LANES_OFF                                                                                                      \
   "mov.u32 %r7, 0;\nmov.u32 %r8, -1;\n@%leader tcgen05.mma.cta_group::1.kind::f16 [%tm], %rd4, %rd5, %r100, {%r7, "    \
@@ -115,7 +119,7 @@ static const tensor_row rows[] = {
     {"another thread's commit",
      SETUP MMA "@%p1 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%mbar];\n" WAIT("W")
          AFTER LD1,
-     EMU_ILLEGAL_ADDRESS, "its completion was not waited for", 0, 0},
+     EMU_ILLEGAL_ADDRESS, "tensor memory at lane", 0, 0},
     {"an old phase",
      SETUP MMA COMMIT "W:\nmbarrier.try_wait.parity.shared::cta.b64 %p0, [%mbar], 1;\n@!%p0 bra W;\n" AFTER LD1,
      EMU_ILLEGAL_ADDRESS, "its completion was not waited for", 32, 0},
@@ -163,6 +167,17 @@ static const tensor_row rows[] = {
      EMU_ILLEGAL_ADDRESS, "race: read of shared memory at 0x800 is not ordered with a write by warp 0 lane 0", 0, 0},
     {"A is written with a fence of the proxies",
      SETUP "@%leader st.shared.u32 [%smem+1024], %r0;\nfence.proxy.async;\n" MMA DONE END, EMU_OK, NULL, 0, 0},
+    {"A comes by a bulk copy, which is waited for",
+     SETUP BULK "WB:\nmbarrier.try_wait.parity.shared::cta.b64 %p0, "
+                "[%mbar+8], 0;\n@!%p0 bra WB;\n" MMA DONE END,
+     EMU_OK, NULL, 0, 0},
+    {"A comes by a bulk copy, which is not waited for", SETUP BULK MMA, EMU_ILLEGAL_ADDRESS,
+     "race: read of shared memory at 0x800 is not ordered with a write by an asynchronous operation", 0, 0},
+    {"a bulk copy over A under the product", SETUP MMA BULK, EMU_ILLEGAL_ADDRESS, "race: ", 0, 0},
+    {"a bulk copy over A behind the product",
+     SETUP MMA DONE BULK "WB:\nmbarrier.try_wait.parity.shared::cta.b64 %p0, "
+                         "[%mbar+8], 0;\n@!%p0 bra WB;\n" END,
+     EMU_OK, NULL, 0, 0},
     {"a copy's source is written without a fence", SETUP "@%leader st.shared.u32 [%smem+1024], %r0;\n" CP,
      EMU_ILLEGAL_ADDRESS, "race: read of shared memory at 0x800", 0, 0},
     {"A was never written", SETUP "add.u64 %rd4, %rd4, 1024;\n" MMA, EMU_ILLEGAL_ADDRESS,
