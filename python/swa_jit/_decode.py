@@ -11,7 +11,7 @@ from ._arrays import is_torch
 from ._errors import ArgumentError, InvalidError
 from ._library import Kernel, Library
 from ._plan import FULL, Layout
-from ._problem import LSE_FORMS, TENSORS, Options, number, whole
+from ._problem import LSE_FORMS, TENSORS, Options, full_options, number, whole
 
 LseForm = int | str | Sequence[str]
 
@@ -112,6 +112,21 @@ def decode(
         head_group,
         kv_tile,
     )
+    made_lse = None if lse is True or lse is False else lse
+    wants_lse = lse is not None and lse is not False
+    # The usual call has no more than these: the less is looked at, the quicker it is found again.
+    if (
+        v is None
+        and extra_kv is None
+        and workspace is None
+        and v_inv_scale is None
+        and v_indices is None
+        and extra_indices is None
+        and extra_lens is None
+        and extra_inv_scale is None
+    ):
+        short = (q, kv, indices, lens, inv_scale, sinks, out, made_lse)
+        return _run(short, _SHORT, given, wants_lse, library, kernel, stream)
     tensors = (
         q,
         kv,
@@ -127,10 +142,10 @@ def decode(
         extra_lens,
         extra_inv_scale,
         out,
-        None if lse is True or lse is False else lse,
+        made_lse,
         workspace,
     )
-    return _run(tensors, FULL, given, lse is not None and lse is not False, library, kernel, stream)
+    return _run(tensors, FULL, given, wants_lse, library, kernel, stream)
 
 
 def native_swa_decode_attention(
@@ -194,6 +209,7 @@ def _seed_options(given: tuple[Any, ...], tensors: tuple[Any, ...]) -> Options:
     )
 
 
+_SHORT = Layout((*TENSORS[:6], "out", "lse"), lambda given, _tensors: full_options(given))
 _SEED = Layout((*TENSORS[:6], "out", "lse"), _seed_options)
 
 

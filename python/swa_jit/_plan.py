@@ -58,11 +58,13 @@ class Plan:
 
     __slots__ = (
         "_keep",
-        "_results",
+        "is_like_q",
         "kernel",
         "library",
+        "lse_place",
         "needs_workspace",
         "num_splits",
+        "out_place",
         "out_shape",
         "places",
         "pointer",
@@ -83,7 +85,10 @@ class Plan:
         self.words = memoryview(args).cast("B").cast("Q")
         self.out_shape = (problem.num_tokens, problem.num_heads, problem.out_dim)
         self.places: tuple[tuple[int, int], ...] = ()
-        self._results: tuple[int | None, int | None] = (None, None)
+        # Where out and LSE are among a call's tensors; -1: they are made.
+        self.out_place = self.lse_place = -1
+        # Whether a new out is as q: packed, and of its shape.
+        self.is_like_q = False
         self.needs_workspace = False
         self.workspace_bytes = 0
         if num_splits > 1 or kernel.config.splits:
@@ -96,13 +101,10 @@ class Plan:
         there = [(i, name) for i, name in enumerate(layout.names) if tensors[i] is not None]
         self.places = tuple((i, WORDS[name]) for i, name in there)
         found = {name: i for i, name in there}
-        self._results = (found.get("out"), found.get("lse"))
+        self.out_place, self.lse_place = found.get("out", -1), found.get("lse", -1)
         self.needs_workspace = self.workspace_bytes > 0 and "workspace" not in found
-
-    def results(self, tensors: tuple[Any, ...]) -> tuple[Any, Any]:
-        """out and LSE as they were given."""
-        out, lse = self._results
-        return None if out is None else tensors[out], None if lse is None else tensors[lse]
+        q = tensors[found["q"]]
+        self.is_like_q = tuple(q.shape) == self.out_shape and bool(q.is_contiguous())
 
     def set_addresses(self, arrays: Mapping[str, Array | None]) -> None:
         """Of views."""

@@ -41,6 +41,7 @@ _current_device: Any = getattr(torch._C, "_cuda_getDevice", None)
 _dispatch_modes: Any = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
 _is_compiling = torch.compiler.is_compiling
 _is_grad_enabled = torch.is_grad_enabled
+_empty_like = torch.empty_like
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 Tensors = tuple[torch.Tensor | None, ...]
@@ -111,11 +112,16 @@ def launch(plan: Plan, tensors: Tensors, wants_lse: bool) -> Result:
         if address < _LEAST_USUAL_ADDRESS:
             _check_address(tensors[index], word)
     q: Any = tensors[_Q]
-    out, lse = plan.results(tensors)
-    if out is None:
-        out = q.new_empty(plan.out_shape)
+    out: Any = None
+    lse: Any = None
+    if plan.out_place >= 0:
+        out = tensors[plan.out_place]
+    else:
+        out = _empty_like(q) if plan.is_like_q else q.new_empty(plan.out_shape)
         words[_OUT_WORD] = out.data_ptr()
-    if wants_lse and lse is None:
+    if plan.lse_place >= 0:
+        lse = tensors[plan.lse_place]
+    elif wants_lse:
         lse = q.new_empty(plan.out_shape[:2], dtype=_FLOAT32)
         words[_LSE_WORD] = lse.data_ptr()
     if plan.needs_workspace:
