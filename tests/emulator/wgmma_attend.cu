@@ -54,7 +54,7 @@ __device__ void load_rows(const tensor_map *from, u32 to, u32 bar, u32 row)
 /* Swizzled by 128 bytes; stride: from eight lines to the next. */
 __device__ u64 descriptor(u32 address, u32 leading)
 {
-  return address >> 4 | (u64)(leading >> 4) << 16 | (u64)(1024 >> 4) << 32 | 1ull << 62;
+  return (address & 0x3ffff) >> 4 | (u64)(leading >> 4) << 16 | (u64)(1024 >> 4) << 32 | 1ull << 62;
 }
 
 __device__ void fence_registers()
