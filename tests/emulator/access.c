@@ -135,11 +135,14 @@ void emu_report_race(emu_warp *warp, const emu_step *step, unsigned lane, const 
     snprintf(by, sizeof by, "%swarp %u lane %u", is_async ? "an asynchronous operation of " : "", with->row % warps,
              with->lane);
   }
-  const bool is_here = with->block == warp->block->cluster_rank;
+  char of[48] = "";
+  if (with->block != warp->block->cluster_rank) {
+    snprintf(of, sizeof of, " of block %u of the cluster", with->block);
+  }
   emu_fault(warp, step, lane, EMU_ILLEGAL_ADDRESS,
-            is_here ? "race: %s of shared memory at 0x%llx is not ordered with %s by %s"
-                    : "race: %s of shared memory at 0x%llx is not ordered with %s by %s of block %u of the cluster",
-            kind_words(kind), (unsigned long long)address, done, by, with->block);
+            "race: %s of shared memory at 0x%llx is not ordered with %s by %s%s%s", kind_words(kind),
+            (unsigned long long)address, done, by, of,
+            with->lacks_proxy_fence ? ": no fence.proxy.async stands between" : "");
 }
 
 /* Whether the bytes are in the state that the kind of access needs; a write leaves them written. */

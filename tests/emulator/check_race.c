@@ -206,6 +206,14 @@ static entry *add_entry(core *race, cell *at)
   return &at->entries[at->count++];
 }
 
+static emu_race_conflict conflict_with(const entry *old, uint32_t lanes, bool lacks_proxy_fence)
+{
+  return (emu_race_conflict){.row = old->row,
+                             .lane = (uint32_t)__builtin_ctz(lanes),
+                             .kind = (emu_race_kind)old->kind,
+                             .lacks_proxy_fence = lacks_proxy_fence};
+}
+
 static bool access_cell(core *race, cell *at, const emu_race_by *by, const emu_clocks *known, uint16_t bytes,
                         emu_race_kind kind, emu_race_conflict *conflict_out)
 {
@@ -228,7 +236,8 @@ static bool access_cell(core *race, cell *at, const emu_race_by *by, const emu_c
       const uint32_t row = by_proxy ? race->proxy_row + old->row : old->row;
       const uint32_t bad = others == 0 ? 0 : unordered(known, old, row, others);
       if (bad != 0) {
-        *conflict_out = (emu_race_conflict){0, old->row, (uint32_t)__builtin_ctz(bad), (emu_race_kind)old->kind};
+        const bool lacks_proxy_fence = by_proxy && unordered(known, old, old->row, others) == 0;
+        *conflict_out = conflict_with(old, bad, lacks_proxy_fence);
         return false;
       }
       if (kind == EMU_RACE_WRITE && (old->bytes & ~bytes) == 0) {
@@ -346,7 +355,7 @@ bool emu_race_used_at_end(emu_race *memory, uint32_t *offset_out, emu_race_confl
       const uint32_t bad = is_foreign(race, memory, old->row) ? unordered(known, old, old->row, old->lanes) : 0;
       if (bad != 0) {
         *offset_out = c * CELL + (uint32_t)__builtin_ctz(old->bytes);
-        *conflict_out = (emu_race_conflict){0, old->row, (uint32_t)__builtin_ctz(bad), (emu_race_kind)old->kind};
+        *conflict_out = conflict_with(old, bad, false);
         conflict_out->block = block_of(memory, old->row, &conflict_out->row);
         found = true;
       }
@@ -573,28 +582,4 @@ void emu_race_learn(emu_race *view, uint32_t warp, uint32_t lane, uint32_t row, 
   if (to != NULL) {
     emu_clocks_set(to, row, agent_lane, clock);
   }
-}
-
-void emu_race_proxy_fence(emu_race *view, uint32_t warp, uint32_t lanes)
-{
-  core *race = view->core;
-  warp = emu_race_row(view, warp);
-  if (race->pool.failed || race->proxy_row == 0) {
-    return;
-  }
-  for (uint32_t lane = 0; lane < LANES; lane++) {
-    emu_clocks *to = (lanes >> lane & 1) == 0 ? NULL : emu_clocks_own(&race->pool, &race->known[warp * LANES + lane]);
-    if (to == NULL) {
-      continue;
-    }
-    const size_t first = (size_t)race->proxy_row * LANES;
-    for (uint32_t i = 0; i < 2 * race->num_warps * LANES; i++) {
-      to->clocks[first + i] = to->clocks[i] > to->clocks[first + i] ? to->clocks[i] : to->clocks[first + i];
-    }
-    to->clocks[first + warp * LANES + lane] = race->clocks[warp];
-    for (uint32_t row = 0; row < 2 * race->num_warps; row++) {
-      emu_clocks_find_least(to, race->proxy_row + row);
-    }
-  }
-  race->clocks[warp]++;
 }

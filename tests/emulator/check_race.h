@@ -29,6 +29,7 @@ typedef struct emu_race_conflict {
   uint32_t block;     /* of the earlier access: its rank in the cluster */
   uint32_t row, lane; /* there */
   emu_race_kind kind;
+  bool lacks_proxy_fence; /* alone: otherwise it is ordered */
 } emu_race_conflict;
 
 /* An access: by agent (row, lane), with the knowledge of thread (warp, known_lane) that issued it. In the async proxy

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What fences of one kind of memory alone do: they order that kind's rows, and leave the others as they are. */
+/* What fences of one kind of memory or for another proxy do: they order that kind's rows, and leave the others. */
 #include "race_core.h"
 
 #include <stddef.h>
@@ -66,4 +66,29 @@ void emu_race_fence_rows(emu_race *view, uint32_t warp, uint32_t lanes, uint32_t
 uint32_t emu_clocks_at(const emu_clocks *clocks, const emu_race *race, uint32_t row, uint32_t agent_lane)
 {
   return clocks->clocks[emu_race_row(race, row) * LANES + agent_lane];
+}
+
+void emu_race_proxy_fence(emu_race *view, uint32_t warp, uint32_t lanes)
+{
+  emu_race_core *race = view->core;
+  warp = emu_race_row(view, warp);
+  if (race->pool.failed || race->proxy_row == 0) {
+    return;
+  }
+  for (uint32_t lane = 0; lane < LANES; lane++) {
+    emu_clocks *to =
+        (lanes >> lane & 1) == 0 ? NULL : emu_clocks_own(&race->pool, &race->known[(size_t)warp * LANES + lane]);
+    if (to == NULL) {
+      continue;
+    }
+    const size_t first = (size_t)race->proxy_row * LANES;
+    for (uint32_t i = 0; i < 2 * race->num_warps * LANES; i++) {
+      to->clocks[first + i] = to->clocks[i] > to->clocks[first + i] ? to->clocks[i] : to->clocks[first + i];
+    }
+    to->clocks[first + warp * LANES + lane] = race->clocks[warp];
+    for (uint32_t row = 0; row < 2 * race->num_warps; row++) {
+      emu_clocks_find_least(to, race->proxy_row + row);
+    }
+  }
+  race->clocks[warp]++;
 }

@@ -135,7 +135,7 @@ static const rule rules[] = {
     {"nobody waits at all", READY FENCE MMA_NEW(E) COMMIT, EMU_ILLEGAL_ADDRESS, "has ended", 0, NULL, NULL},
 
     /* "Async Proxy", and races */
-    {"no proxy fence", WRITE BAR FENCE MMA DONE, EMU_ILLEGAL_ADDRESS, "race: read of shared memory at 0x", 0, NULL,
+    {"no proxy fence", WRITE BAR FENCE MMA DONE, EMU_ILLEGAL_ADDRESS, ": no fence.proxy.async stands between", 0, NULL,
      NULL},
     {"a proxy fence before the writes", PROXY WRITE BAR FENCE MMA DONE, EMU_ILLEGAL_ADDRESS, "race: read", 0, NULL,
      NULL},
@@ -162,7 +162,7 @@ static const rule rules[] = {
      "race: ", 0, NULL, NULL},
 
     {"copied without a proxy fence", READY COPY "cp.async.wait_all;\n" BAR FENCE MMA DONE, EMU_ILLEGAL_ADDRESS,
-     "is not ordered with a write by an asynchronous operation of warp", 0, NULL, NULL},
+     ": no fence.proxy.async stands between", 0, NULL, NULL},
     {"copied with a proxy fence before the wait", READY COPY PROXY "cp.async.wait_all;\n" BAR FENCE MMA DONE,
      EMU_ILLEGAL_ADDRESS, "is not ordered with a write by an asynchronous operation of warp", 0, NULL, NULL},
     {"copied with a proxy fence", READY COPY "cp.async.wait_all;\n" PROXY BAR FENCE MMA DONE, EMU_OK, NULL, 0, NULL,
