@@ -4,75 +4,11 @@
  * products, warp 5 loads keys. S and P have two places each in tensor memory, keys two in shared memory; P is the left
  * operand from tensor memory, and the same keys are K-major for S and MN-major for O. The macros leave something
  * out. */
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef unsigned short u16;
-
 enum { HEADS = 128, DIM = 64, KEYS = 64, TILES = 6, ROW_BYTES = 2 * DIM };
 /* Columns of tensor memory. */
 enum { O_AT = 0, S_AT = 64, P_AT = 192, COLUMNS = 256 };
 /* Bytes of shared memory, from the swizzle patterns' boundary on. */
 enum { Q_AT = 1024, K_AT = Q_AT + HEADS * ROW_BYTES, K_BYTES = KEYS * ROW_BYTES };
-
-__device__ u32 shared_address(const void *at)
-{
-  return (u32)__cvta_generic_to_shared(at);
-}
-
-__device__ void init(u32 bar, u32 count)
-{
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(bar), "r"(count) : "memory");
-}
-
-__device__ void arrive(u32 bar)
-{
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(bar) : "memory");
-}
-
-__device__ void wait(u32 bar, u32 parity)
-{
-  asm volatile("{\n.reg .pred p;\nAGAIN:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n"
-               "@!p bra AGAIN;\n}" ::"r"(bar),
-               "r"(parity)
-               : "memory");
-}
-
-__device__ void commit(u32 bar)
-{
-  asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(bar) : "memory");
-}
-
-__device__ void before()
-{
-#ifndef NO_BEFORE
-  asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory");
-#endif
-}
-
-__device__ void after()
-{
-  asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
-}
-
-/* 128-byte swizzling; eight rows are 1024 bytes. */
-__device__ u64 descriptor(u32 address)
-{
-  return (u64)((address & 0x3ffff) >> 4) | 1ull << 16 | 64ull << 32 | 1ull << 46 | 2ull << 61;
-}
-
-/* bf16 to f32, 128 rows by n columns; b_turned: B is MN-major. */
-__device__ u32 instruction(u32 n, u32 b_turned)
-{
-  return 1u << 4 | 1u << 7 | 1u << 10 | b_turned << 16 | n / 8 << 17 | HEADS / 16 << 24;
-}
-
-__device__ void multiply(u32 d, u64 a, u64 b, u32 how, u32 adds)
-{
-  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %4, 0;\n"
-               "tcgen05.mma.cta_group::1.kind::f16 [%0], %1, %2, %3, p;\n}" ::"r"(d),
-               "l"(a), "l"(b), "r"(how), "r"(adds)
-               : "memory");
-}
 
 __device__ void multiply_tensor(u32 d, u32 a, u64 b, u32 how, u32 adds)
 {
@@ -80,15 +16,6 @@ __device__ void multiply_tensor(u32 d, u32 a, u64 b, u32 how, u32 adds)
                "tcgen05.mma.cta_group::1.kind::f16 [%0], [%1], %2, %3, p;\n}" ::"r"(d),
                "r"(a), "l"(b), "r"(how), "r"(adds)
                : "memory");
-}
-
-/* Rows of 128 bytes, swizzled, by some threads. */
-__device__ void fill(unsigned char *to, const u16 *from, int rows, int thread, int threads)
-{
-  for (int i = thread; i < rows * 8; i += threads) {
-    const int row = i / 8, chunk = i % 8;
-    *(uint4 *)(to + row * ROW_BYTES + ((chunk ^ row % 8) * 16)) = *(const uint4 *)(from + row * DIM + chunk * 8);
-  }
 }
 
 struct bars {
@@ -102,8 +29,8 @@ __device__ void load_keys(const bars &at, unsigned char *shared, const u16 *keys
 #ifndef NO_K_EMPTY
     wait(at.k_empty + 8 * stage, turn ^ 1);
 #endif
-    fill(shared + K_AT + stage * K_BYTES, keys + t * KEYS * DIM, KEYS, lane, 32);
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    fill(shared + K_AT + stage * K_BYTES, keys + t * KEYS * DIM, DIM, KEYS, lane, 32);
+    proxy_fence();
     arrive(at.k_full + 8 * stage);
   }
 }
@@ -116,7 +43,7 @@ __device__ void issue_scores(const bars &at, u32 tensor, u32 shared, int t)
 #endif
   for (int k = 0; k < DIM / 16; k++) {
     multiply(tensor + S_AT + stage * KEYS, descriptor(shared + Q_AT + 32 * k), descriptor(keys + 32 * k),
-             instruction(KEYS, 0), k > 0);
+             instruction(HEADS, KEYS, 0), k > 0);
   }
   commit(at.s_full + 8 * stage);
 }
@@ -129,8 +56,8 @@ __device__ void issue_values(const bars &at, u32 tensor, u32 shared, int t)
 #endif
   after();
   for (int k = 0; k < KEYS / 16; k++) { /* 16 rows of keys: two patterns of eight */
-    multiply_tensor(tensor + O_AT, tensor + P_AT + stage * 32 + 8 * k, descriptor(keys + 2048 * k), instruction(DIM, 1),
-                    t > 0 || k > 0);
+    multiply_tensor(tensor + O_AT, tensor + P_AT + stage * 32 + 8 * k, descriptor(keys + 2048 * k),
+                    instruction(HEADS, DIM, 1), t > 0 || k > 0);
   }
   commit(at.k_empty + 8 * stage);
 }
@@ -185,22 +112,6 @@ __device__ void convert(const bars &at, u32 tensor, int warp)
   }
 }
 
-__device__ void store(const bars &at, u32 tensor, float *o, int thread)
-{
-  wait(at.done, 0);
-  after();
-  for (u32 first = 0; first < DIM; first += 4) {
-    u32 r[4];
-    asm volatile("tcgen05.ld.sync.aligned.32x32b.x4.b32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(tensor + (thread / 32 << 21) + O_AT + first));
-    asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
-    for (int i = 0; i < 4; i++) {
-      o[thread * DIM + first + i] = __uint_as_float(r[i]);
-    }
-  }
-}
-
 extern "C" __global__ void __launch_bounds__(192) attend(unsigned char *data)
 {
   extern __shared__ __align__(1024) unsigned char shared[];
@@ -224,15 +135,17 @@ extern "C" __global__ void __launch_bounds__(192) attend(unsigned char *data)
                  : "memory");
     asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;");
   }
-  fill(shared + Q_AT, q, HEADS, thread, 192);
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  fill(shared + Q_AT, q, DIM, HEADS, thread, 192);
+  proxy_fence();
   asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory");
   __syncthreads();
   after();
   const u32 tensor = *(volatile u32 *)column;
   if (warp < 4) {
     convert(at, tensor, warp);
-    store(at, tensor, o, thread);
+    wait(at.done, 0);
+    after();
+    store_rows(o + thread * DIM, tensor + (warp << 21) + O_AT, DIM);
   } else if (thread == 128) {
     issue(at, tensor, shared_address(shared));
   } else if (warp == 5) {

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch.h"
-#include "compile.h"
+#include "numbers.h"
 #include "snippet.h"
+#include "tensor_kernel.h"
 
 enum { HEADS = 128, DIM = 64, ROWS = 6 * 64, SHARED = 1024 + (HEADS + 2 * 64) * 2 * DIM };
 
@@ -20,24 +20,7 @@ typedef struct attend_data {
   float o[HEADS][DIM];
 } attend_data;
 
-static char source[32768];
-static sj_nvrtc_api nvrtc;
 static attend_data data;
-
-static float bf16_value(uint16_t bits)
-{
-  const uint32_t wide = (uint32_t)bits << 16;
-  float value;
-  memcpy(&value, &wide, sizeof value);
-  return value;
-}
-
-static uint16_t to_bf16(float value)
-{
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
 
 static void fill_data(uint64_t seed)
 {
@@ -62,11 +45,11 @@ static unsigned count_wrong(void)
     for (unsigned row = 0; row < ROWS; row++) {
       double s = 0;
       for (unsigned d = 0; d < DIM; d++) {
-        s += (double)bf16_value(data.q[h][d]) * (double)bf16_value(data.keys[row][d]);
+        s += (double)emu_bf16_value(data.q[h][d]) * (double)emu_bf16_value(data.keys[row][d]);
       }
-      const double p = (double)bf16_value(to_bf16((float)(s / 8)));
+      const double p = (double)emu_bf16_value(emu_to_bf16((float)(s / 8)));
       for (unsigned d = 0; d < DIM; d++) {
-        const double product = p * (double)bf16_value(data.keys[row][d]);
+        const double product = p * (double)emu_bf16_value(data.keys[row][d]);
         o[d] += product;
         size[d] += fabs(product);
         most[d] = fmax(most[d], fabs(product));
@@ -79,25 +62,6 @@ static unsigned count_wrong(void)
   return wrong;
 }
 
-/* The definitions before the source say what is left out. */
-static char *compile(const char *definitions)
-{
-  static char text[sizeof source + 200];
-  const sj_log silence = {0};
-  sj_compiled compiled;
-  snprintf(text, sizeof text, "%s%s", definitions, source);
-  const swa_jit_status status =
-      sj_compile_run(&nvrtc, sj_arch_find_name("sm_100a"), "attend", text, SJ_COMPILE_PTX_NEEDED, &silence, &compiled);
-  if (status != SWA_JIT_OK) {
-    print_message("%s\n", compiled.log != NULL ? compiled.log : "");
-  }
-  assert_int_equal(status, SWA_JIT_OK);
-  char *ptx = compiled.ptx;
-  compiled.ptx = NULL;
-  sj_compiled_finish(&compiled);
-  return ptx;
-}
-
 static int run(const char *ptx, uint64_t seed, emu_message *message)
 {
   fill_data(seed);
@@ -108,7 +72,8 @@ static int run(const char *ptx, uint64_t seed, emu_message *message)
 static void the_pipeline_gives_the_products(void **state)
 {
   (void)state;
-  char *ptx = compile("");
+  char *ptx = tensor_kernel_compile("attend", "");
+  assert_non_null(ptx);
   for (uint64_t seed = 1; seed <= 20; seed++) {
     emu_message message;
     const int result = run(ptx, seed, &message);
@@ -136,7 +101,8 @@ static void each_variant_is_caught(void **state)
 {
   (void)state;
   for (unsigned i = 0; i < sizeof faults / sizeof faults[0]; i++) {
-    char *ptx = compile(faults[i].definitions);
+    char *ptx = tensor_kernel_compile("attend", faults[i].definitions);
+    assert_non_null(ptx);
     for (uint64_t seed = 1; seed <= 8; seed++) {
       emu_message message;
       const int result = run(ptx, seed, &message);
@@ -150,32 +116,17 @@ static void each_variant_is_caught(void **state)
   }
 }
 
-static bool read_source(const char *path)
-{
-  FILE *file = fopen(path, "rb");
-  const size_t size = file == NULL ? 0 : fread(source, 1, sizeof source - 1, file);
-  if (file != NULL) {
-    (void)fclose(file);
-  }
-  return size > 0 && size < sizeof source - 1;
-}
-
 int main(int argc, char **argv)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_pipeline_gives_the_products),
       cmocka_unit_test(each_variant_is_caught),
   };
-  const sj_log silence = {0};
-  if (argc != 2 || !read_source(argv[1])) {
-    printf("failed: wants the source's path\n");
-    return 1;
-  }
-  if (sj_nvrtc_api_open(NULL, NULL, sj_arch_find_name("sm_100a")->min_nvrtc, &silence, &nvrtc) != SWA_JIT_OK) {
-    printf("skipped: %s\n", swa_jit_message());
-    return SJ_TEST_SKIPPED;
+  const int ready = tensor_kernel_open(argc, argv);
+  if (ready != 0) {
+    return ready;
   }
   const int result = SJ_TEST_RUN(tests);
-  sj_nvrtc_api_close(&nvrtc);
+  tensor_kernel_close();
   return result;
 }
