@@ -22,7 +22,7 @@ typedef struct product {
   uint32_t off[MAX_BLOCKS][EMU_TENSOR_WORDS]; /* lanes that are not written */
   uint32_t zero[MAX_N / 32];                  /* columns of B that count as zero */
   uint32_t shift;                             /* the first column of B */
-  uint8_t scale;                              /* D counts divided by 2 to this */
+  double factor;                              /* of D: a power of two */
   bool a_in_tensor, accumulates;
 } product;
 
@@ -77,14 +77,14 @@ static void gather_b(const product *made, float b[MAX_K][MAX_N])
 
 static uint32_t sum_f32(double sum, uint32_t before, const product *made)
 {
-  const double with = made->accumulates ? ldexp((double)emu_float32(before), -made->scale) : 0;
+  const double with = made->accumulates ? (double)emu_float32(before) * made->factor : 0;
   return emu_bits32(emu_canonical((float)(made->accumulates ? sum + with : sum)));
 }
 
 /* What the upper half of a word becomes is not documented: it stays. */
 static uint32_t sum_f16(double sum, uint32_t before, const product *made)
 {
-  const double with = made->accumulates ? ldexp((double)emu_f16_value(before & 0xffff), -made->scale) : 0;
+  const double with = made->accumulates ? (double)emu_f16_value(before & 0xffff) * made->factor : 0;
   return (before & 0xffff0000) | emu_to_f16(emu_odd_f32(emu_sum_odd(sum, with)));
 }
 
@@ -103,10 +103,13 @@ static void multiply_row(const product *made, const float a[MAX_K], float b[MAX_
   const emu_product_shape *shape = &made->shape;
   const uint32_t columns = shape->n / shape->parts;
   double sums[MAX_N] = {0};
-  for (uint32_t k = 0; k < shape->k; k++) {
-    const double factor = shape->negates_a ? -(double)a[k] : (double)a[k];
+  const double sign = shape->negates_a ? -1 : 1;
+  for (uint32_t k = 0; k < shape->k; k += 4) { /* four at a time, in their order */
+    const double a0 = sign * (double)a[k], a1 = sign * (double)a[k + 1];
+    const double a2 = sign * (double)a[k + 2], a3 = sign * (double)a[k + 3];
+    const float *b0 = &b[k][first], *b1 = b0 + MAX_N, *b2 = b1 + MAX_N, *b3 = b2 + MAX_N;
     for (uint32_t n = 0; n < columns; n++) {
-      sums[n] += factor * (double)b[k][first + n];
+      sums[n] = sums[n] + a0 * (double)b0[n] + a1 * (double)b1[n] + a2 * (double)b2[n] + a3 * (double)b3[n];
     }
   }
   for (uint32_t n = 0; n < columns; n++) {
@@ -302,6 +305,7 @@ static bool read_rest(const issue *by, product *made, unsigned at)
       made->off[i / EMU_TENSOR_WORDS][i % EMU_TENSOR_WORDS] = emu_in32(by->warp, &step->src[at++])[by->lane];
     }
   }
+  made->factor = 1;
   made->accumulates = (emu_in_pred(by->warp, &step->src[at++]) >> by->lane & 1) != 0;
   if (at == step->num_src) {
     return true;
@@ -315,7 +319,7 @@ static bool read_rest(const issue *by, product *made, unsigned at)
               (unsigned long long)value);
     return false;
   }
-  made->scale = (uint8_t)value;
+  made->factor = ldexp(1, -(int)value);
   return true;
 }
 
