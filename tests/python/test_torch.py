@@ -2,6 +2,7 @@
 """PyTorch's tensors on the CPU: the published prototype's own fallback in float64 as an independent reference, the
 operators under torch.compile, and what is refused. test_gpu.py has the same on a device."""
 
+import os
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ import torch
 
 import cases
 import swa_jit
+from conftest import ROOT
 
 
 def as_torch(value):
@@ -164,7 +166,7 @@ given = (torch.ones(1, 8, 64, dtype=torch.bfloat16), torch.zeros(2, 2, 64, dtype
          torch.zeros(1, 4, dtype=torch.int32), torch.ones(1, dtype=torch.int32))
 assert torch.compile(f, fullgraph=True, backend="eager")(*given).shape == (1, 8, 64)
 """
-    subprocess.run([sys.executable, "-c", program], check=True, env=None)
+    subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
 
 
 def test_autocast_and_inference_mode_change_nothing():
