@@ -69,21 +69,26 @@ static void look_at(const emu_kernel *kernel)
   }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
+static void load_for(const char *arch, const char *text, size_t count)
 {
-  const char *text = (const char *)bytes;
-  if (!is_small(text, count)) {
-    return 0;
-  }
   emu_message message;
   emu_module *module = NULL;
-  if (emu_module_load(text, count, emu_device_find("sm_100a"), &module, &message) != EMU_OK) {
+  if (emu_module_load(text, count, emu_device_find(arch), &module, &message) != EMU_OK) {
     demand_message(&message);
-    return 0;
+    return;
   }
   for (unsigned i = 0; i < emu_module_num_kernels(module); i++) {
     look_at(emu_module_kernel_at(module, i));
   }
   emu_module_free(module);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
+{
+  const char *text = (const char *)bytes;
+  if (is_small(text, count)) {
+    load_for("sm_90a", text, count);
+    load_for("sm_100a", text, count);
+  }
   return 0;
 }
