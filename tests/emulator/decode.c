@@ -456,6 +456,7 @@ static void decode_one(emu_decoder *decoder, emu_step *step)
   if (decoder->result != EMU_OK) {
     return;
   }
+  decoder->message->text[0] = 0; /* of rows that did not fit */
   if ((step->flags & EMU_ROW_ASYNC) != 0) {
     decoder->kernel->uses_async_proxy = true;
   }

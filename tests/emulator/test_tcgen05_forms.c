@@ -413,6 +413,7 @@ static void every_form_is_known(void **state)
       print_message("%s\n", message.text);
     }
     assert_int_equal(result, EMU_OK);
+    assert_string_equal(message.text, "");
   }
 }
 
