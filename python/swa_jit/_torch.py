@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -187,18 +188,28 @@ def _first(
         problem = problem._replace(config=problem.config.replace(lse=True))
     q: Any = tensors[_Q]
     shape = (problem.num_tokens, problem.num_heads, problem.out_dim)
-    if q.device.type == "cpu":
+    if _is_on_cpu(q):
         out: Any = spread[_OUT] if spread[_OUT] is not None else q.new_empty(shape)
         lse = q.new_empty(shape[:2], dtype=torch.float32) if wants_new_lse else spread[_LSE]
         filled = dict(arrays, out=view("out", out), lse=None if lse is None else view("lse", lse))
         _cpu.decode(filled, problem, options, library, kernel)
         return out, lse
     owner = kernel.library if kernel is not None else library or _library.default_library()
-    with torch.cuda.device(q.device):
-        # Makes the device's context this thread's: it may have none yet.
-        torch.cuda.set_device(q.device)
+    with _on_device_of(q):
         plan = _plan_of(problem, options, owner, kernel, q.get_device())
     return keep_and_launch(plan, tensors, layout, wants_lse, key)
+
+
+def _is_on_cpu(tensor: torch.Tensor) -> bool:
+    return tensor.device.type == "cpu"
+
+
+@contextlib.contextmanager
+def _on_device_of(tensor: torch.Tensor) -> Iterator[None]:
+    """Its device is the current one inside, and the device's context this thread's, which may have had none."""
+    with torch.cuda.device(tensor.device):
+        torch.cuda.set_device(tensor.device)
+        yield
 
 
 def keep_and_launch(plan: Plan, tensors: Tensors, layout: Layout, wants_lse: bool, key: tuple[Any, ...]) -> Result:

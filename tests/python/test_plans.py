@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The quick way of PyTorch's tensors on a device, without a device: CPU tensors pass for those of one whose memory is
+the host's and whose kernels are the C reference. What test_gpu.py proves on a GPU, less what only a GPU has."""
+
+import contextlib
+import threading
+
+import numpy as np
+import pytest
+import torch
+
+import cases
+import swa_jit
+from swa_jit import _torch
+from swa_jit._plan import Device
+
+
+@pytest.fixture
+def device(monkeypatch, fake):
+    """CPU tensors are on device -1; the library object whose driver runs them."""
+    monkeypatch.setattr(_torch, "_is_on_cpu", lambda _tensor: False)
+    monkeypatch.setattr(_torch, "_on_device_of", lambda _tensor: contextlib.nullcontext())
+    monkeypatch.setattr(_torch, "_raw_stream", lambda _device: 0)
+    monkeypatch.setattr(_torch, "_current_device", lambda: -1)
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
+    monkeypatch.setitem(_torch._devices, (fake, -1), Device(-1, "sm_90a", 132))
+    before = swa_jit.set_default_library(fake)
+    _torch._local.plans.clear()
+    yield fake
+    _torch._local.plans.clear()
+    swa_jit.set_default_library(before)
+
+
+def case(**wanted):
+    arguments, options = cases.problem(**{"num_heads": 8, "block_size": 16, "num_blocks": 16, **wanted})
+    tensors = [torch.from_numpy(value) for value in arguments]
+    tensors[0] = tensors[0].view(torch.bfloat16)
+    return arguments, options, tensors, {name: torch.from_numpy(value) for name, value in options.items()}
+
+
+def bits(tensor):
+    return tensor.detach().contiguous().view(torch.uint16).numpy()
+
+
+def expected(arguments, options):
+    """NumPy's tensors are no PyTorch's: they take the float64 path, by a library object without a device."""
+    with swa_jit.Library(cuda_path="/nowhere/libcuda.so.1") as none:
+        return swa_jit.decode(*arguments, lse=True, library=none, **options)
+
+
+def test_plan_is_kept_for_tensors_of_the_same_kind(device):
+    for seed in range(3):
+        arguments, options, tensors, rest = case(seed=seed)
+        out, lse = swa_jit.decode(*tensors, lse=True, **rest)
+        right = expected(arguments, options)
+        assert cases.worst_error(bits(out), right[0]) < 1e-4
+        assert np.allclose(lse.numpy(), right[1], atol=1e-4, equal_nan=True)
+    assert len(_torch._local.plans) == 1
+    swa_jit.decode(*tensors, **rest)
+    assert len(_torch._local.plans) == 2
+
+
+def test_other_strides_types_and_counts_have_plans_of_their_own(device):
+    arguments, options, tensors, rest = case(seed=4, num_tokens=4)
+    q, kv, indices, lens = tensors
+    wide = torch.zeros(4, 24, 512, dtype=torch.bfloat16)
+    wide[:, 8:16] = q
+    roomy = torch.zeros(4, 200, dtype=torch.int32)
+    roomy[:, :128] = indices
+    right = expected(arguments, options)[0]
+    calls = [
+        (q, kv, indices, lens),
+        (wide[:, 8:16], kv, indices, lens),
+        (q, kv, roomy[:, :128], lens),
+        (q, kv.view(torch.float8_e4m3fn), indices, lens),
+    ]
+    for number, given in enumerate(calls, 1):
+        for _ in range(2):
+            assert cases.worst_error(bits(swa_jit.decode(*given, **rest)), right) < 1e-4
+        assert len(_torch._local.plans) == number
+    # The device is told no types, and takes every index for int32: only the plan is looked at.
+    swa_jit.decode(q, kv, indices.long(), lens.long(), **rest)
+    assert len(_torch._local.plans) == number + 1
+    fewer = swa_jit.decode(q[:2], kv, indices, lens, **rest)
+    assert cases.worst_error(bits(fewer), right[:2]) < 1e-4
+
+
+def test_results_are_written_where_they_are_wanted(device):
+    arguments, options, tensors, rest = case(seed=5)
+    right = expected(arguments, options)
+    out, lse = torch.zeros(8, 3, 512, dtype=torch.bfloat16), torch.zeros(8, 3)
+    for _ in range(2):
+        found = swa_jit.decode(*tensors, out=out.transpose(0, 1), lse=lse.t(), **rest)
+        assert found[0].data_ptr() == out.data_ptr()
+        assert cases.worst_error(bits(out.transpose(0, 1)), right[0]) < 1e-4
+        assert np.allclose(lse.t().numpy(), right[1], atol=1e-4)
+        out.zero_()
+
+
+def test_threads_do_not_share_a_plan(device):
+    """Eight threads, each with data of its own, all of one shape: an address of another's would show."""
+    problems = [case(seed=20 + i) for i in range(8)]
+    rights = [expected(arguments, options)[0] for arguments, options, _tensors, _rest in problems]
+    right = [0] * 8
+
+    def work(number):
+        _arguments, _options, tensors, rest = problems[number]
+        for _ in range(30):
+            right[number] += cases.worst_error(bits(swa_jit.decode(*tensors, **rest)), rights[number]) < 1e-4
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert right == [30] * 8
+
+
+def test_what_changes_behind_a_plan_is_told(device):
+    _arguments, _options, tensors, rest = case(seed=6)
+    q, kv, indices, lens = tensors
+    swa_jit.decode(q, kv, indices, lens, **rest)
+    wanting = q.clone().requires_grad_()
+    with pytest.raises(swa_jit.ArgumentError, match="q: expected no gradient"):
+        swa_jit.decode(wanting, kv, indices, lens, **rest)
+    freed = kv.clone()
+    freed.untyped_storage().resize_(0)
+    with pytest.raises(swa_jit.ArgumentError, match="kv: expected a storage of"):
+        swa_jit.decode(q, freed, indices, lens, **rest)
+    with pytest.raises(swa_jit.InvalidError, match="overlap"):
+        swa_jit.decode(q, kv, indices, lens, out=q, **rest)
+    assert swa_jit.decode(q, kv, indices, lens, **rest).any()
+
+
+def test_options_of_any_type_are_taken_or_told(device):
+    _arguments, _options, tensors, rest = case(seed=7)
+    right = swa_jit.decode(*tensors, scale=0.25, **rest)
+    for scale in (np.float64(0.25), np.array(0.25), np.float32(0.25)):
+        for _ in range(2):
+            assert torch.equal(swa_jit.decode(*tensors, scale=scale, **rest), right)
+    for scale in (torch.tensor(0.25), "0.25", [0.25]):
+        with pytest.raises(swa_jit.ArgumentError, match="scale: expected a Python number"):
+            swa_jit.decode(*tensors, scale=scale, **rest)
+
+
+def test_closed_library_is_replaced_or_told(device, tmp_path):
+    _arguments, _options, tensors, rest = case(seed=8)
+    other = swa_jit.Library(cache_dir=tmp_path, cuda_path=device.cuda_path)
+    _torch._devices[(other, -1)] = Device(-1, "sm_90a", 132)
+    swa_jit.decode(*tensors, library=other, **rest)
+    other.close()
+    with pytest.raises(swa_jit.InvalidError, match="closed"):
+        swa_jit.decode(*tensors, library=other, **rest)
+    assert swa_jit.decode(*tensors, **rest).any()
+
+
+def test_splits_get_a_workspace(device):
+    arguments, options, tensors, rest = case(seed=9, fmt="footer_584", num_tokens=1, width=256)
+    right = expected(arguments, options)[0]
+    given = torch.zeros(1 << 22, dtype=torch.uint8)
+    for workspace in (None, given):
+        for _ in range(2):
+            out = swa_jit.decode(*tensors, num_splits=2, workspace=workspace, **rest)
+            assert cases.worst_error(bits(out), right) < 1e-4
+    with pytest.raises(swa_jit.InvalidError, match="workspace_bytes"):
+        swa_jit.decode(*tensors, num_splits=2, workspace=given[:64], **rest)
