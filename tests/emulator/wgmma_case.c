@@ -375,6 +375,32 @@ static double value_of(uint32_t bits, wgmma_type type)
   }
 }
 
+/* The operands as numbers, negated where they are to be; d is 0 where the product begins anew. */
+typedef struct values {
+  double a[M][MAX_K], b[MAX_N][MAX_K], d[M][MAX_N];
+} values;
+
+static const values *draw_values(const wgmma_case *of)
+{
+  static operands made;
+  static values drawn;
+  draw_operands(of, &made);
+  for (unsigned k = 0; k < k_of(of); k++) {
+    for (unsigned m = 0; m < M; m++) {
+      drawn.a[m][k] = value_of(made.a[m][k], of->a_type) * (of->negates_a ? -1 : 1);
+    }
+    for (unsigned n = 0; n < of->n; n++) {
+      drawn.b[n][k] = value_of(made.b[n][k], of->b_type) * (of->negates_b ? -1 : 1);
+    }
+  }
+  for (unsigned m = 0; m < M; m++) {
+    for (unsigned n = 0; n < of->n; n++) {
+      drawn.d[m][n] = of->accumulates ? value_of(made.d[m][n], of->d_type) : 0;
+    }
+  }
+  return &drawn;
+}
+
 static double integer_error(const wgmma_case *of, double sum, uint32_t got)
 {
   int64_t whole = (int64_t)sum;
@@ -433,18 +459,11 @@ static uint32_t sum_by_rule(const wgmma_case *of, const double *a, const double 
 
 unsigned wgmma_case_differs(const wgmma_case *of, const uint8_t data[WGMMA_DATA])
 {
-  static operands made;
+  const values *drawn = draw_values(of);
   unsigned count = 0;
-  draw_operands(of, &made);
-  for (unsigned m = (unsigned)of->seed % ROW_STEP; m < M; m += ROW_STEP) {
+  for (unsigned m = (unsigned)of->seed % ROW_STEP; m < M && of->d_type != S32; m += ROW_STEP) {
     for (unsigned n = 0; n < of->n; n++) {
-      double a[MAX_K], b[MAX_K];
-      for (unsigned k = 0; k < k_of(of); k++) {
-        a[k] = value_of(made.a[m][k], of->a_type) * (of->negates_a ? -1 : 1);
-        b[k] = value_of(made.b[n][k], of->b_type) * (of->negates_b ? -1 : 1);
-      }
-      const double d = of->accumulates ? value_of(made.d[m][n], of->d_type) : 0;
-      count += of->d_type != S32 && sum_by_rule(of, a, b, d) != d_bits(of, data, m, n);
+      count += sum_by_rule(of, drawn->a[m], drawn->b[n], drawn->d[m][n]) != d_bits(of, data, m, n);
     }
   }
   return count;
@@ -452,15 +471,13 @@ unsigned wgmma_case_differs(const wgmma_case *of, const uint8_t data[WGMMA_DATA]
 
 double wgmma_case_error(const wgmma_case *of, const uint8_t data[WGMMA_DATA], unsigned *place_out)
 {
-  static operands made;
+  const values *drawn = draw_values(of);
   double worst = 0;
-  draw_operands(of, &made);
-  const double sign = of->negates_a != of->negates_b ? -1 : 1;
   for (unsigned m = 0; m < M; m++) {
     for (unsigned n = 0; n < of->n; n++) {
-      double sum = of->accumulates ? value_of(made.d[m][n], of->d_type) : 0, magnitude = fabs(sum);
+      double sum = drawn->d[m][n], magnitude = fabs(sum);
       for (unsigned k = 0; k < k_of(of); k++) {
-        const double term = sign * value_of(made.a[m][k], of->a_type) * value_of(made.b[n][k], of->b_type);
+        const double term = drawn->a[m][k] * drawn->b[n][k];
         sum += term;
         magnitude += fabs(term);
       }
