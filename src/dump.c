@@ -9,7 +9,7 @@
 
 static void write_file(const sj_os *os, const sj_log *log, const char *path, const void *bytes, size_t count)
 {
-  int fd = sj_os_open(os, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK, 0666);
+  int fd = sj_os_open(os, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK, 0644);
   bool is_written = fd >= 0 && sj_os_may_write(count) && sj_os_write_all(os, fd, bytes, count);
   int error = errno;
   if (fd >= 0 && os->close(fd) != 0 && is_written) {

@@ -54,11 +54,12 @@ int sj_store_open_lock_file(sj_store *store, const char *name, int flags)
     errno = EINVAL;
     return -1;
   }
-  if (mode != 0600 && status.st_uid == store->trust.user) {
-    if (status.st_gid != store->trust.group) {
-      sj_store_set_group(store, fd);
+  if (status.st_uid == store->trust.user) { /* made just now, or by this user without the options of today */
+    uid_t owner = 0;
+    if (sj_trust_needs_owner(&store->trust, &owner) || (mode != 0600 && status.st_gid != store->trust.group)) {
+      sj_store_give(store, fd);
     }
-    if ((status.st_mode & 07777) != mode) {
+    if (mode != 0600 && (status.st_mode & 07777) != mode) {
       os->fchmod(fd, mode);
     }
   }

@@ -50,8 +50,9 @@ DIR *sj_store_list(sj_store *store);
 /* Brings whole bytes under a name in one step; NULL, or the step that failed, with errno and no temporary left. */
 const char *sj_store_write_file(sj_store *store, const char *name, const void *bytes, size_t count);
 
-/* Gives a file that this process made the folder's group, where a group shares the store. */
-void sj_store_set_group(const sj_store *store, int fd);
+/* Gives a file that this process made to whom the folder's rules say: its group, where a group shares the store; its
+ * owner, where root makes files in another user's folder. */
+void sj_store_give(const sj_store *store, int fd);
 
 /* Whether a file of that name is a writer's unfinished one. */
 bool sj_store_is_temporary(const char *name);

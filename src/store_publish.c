@@ -87,11 +87,14 @@ static void remove_temporary(sj_store *store, const char *temporary)
   errno = error;
 }
 
-void sj_store_set_group(const sj_store *store, int fd)
+void sj_store_give(const sj_store *store, int fd)
 {
   gid_t group = 0;
-  if (sj_trust_needs_group(&store->trust, &group)) {
-    store->os->fchown(fd, (uid_t)-1, group); /* a file system without groups has its own */
+  uid_t owner = 0;
+  const bool has_group = sj_trust_needs_group(&store->trust, &group);
+  const bool has_owner = sj_trust_needs_owner(&store->trust, &owner);
+  if (has_group || has_owner) { /* a file system without owners has its own */
+    store->os->fchown(fd, has_owner ? owner : (uid_t)-1, has_group ? group : (gid_t)-1);
   }
 }
 
@@ -112,7 +115,7 @@ static const char *write_temporary(sj_store *store, const void *bytes, size_t co
   if (fd < 0) {
     return "create";
   }
-  sj_store_set_group(store, fd);
+  sj_store_give(store, fd);
   os->fchmod(fd, sj_trust_entry_mode(&store->trust)); /* a file system without modes has its own */
   const char *step = fill_file(os, fd, bytes, count);
   if (step != NULL) {

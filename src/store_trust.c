@@ -99,6 +99,12 @@ bool sj_trust_needs_group(const sj_trust *trust, gid_t *group_out)
   return has(trust, SWA_JIT_FLAG_GROUP_SHARED) && trust->is_member;
 }
 
+bool sj_trust_needs_owner(const sj_trust *trust, uid_t *owner_out)
+{
+  *owner_out = trust->owner;
+  return has(trust, SWA_JIT_FLAG_FOREIGN_OWNER) && trust->user == 0 && trust->owner != 0;
+}
+
 mode_t sj_trust_folder_mode(const sj_trust *trust)
 {
   return has(trust, SWA_JIT_FLAG_GROUP_SHARED) ? 02770 : has(trust, SWA_JIT_FLAG_ALL_READ) ? 0755 : 0700;

@@ -33,6 +33,10 @@ bool sj_trust_file(const sj_trust *trust, const struct stat *status, char reason
  * pass its own on, a file gets its maker's. False: whichever it gets. */
 bool sj_trust_needs_group(const sj_trust *trust, gid_t *group_out);
 
+/* The folder's owner, whom what root makes in it is given to: else that user could neither lock nor touch it. False:
+ * it stays its maker's. */
+bool sj_trust_needs_owner(const sj_trust *trust, uid_t *owner_out);
+
 /* The modes of what is made, whatever the umask: folders, entries, lock files. */
 mode_t sj_trust_folder_mode(const sj_trust *trust);
 mode_t sj_trust_entry_mode(const sj_trust *trust);

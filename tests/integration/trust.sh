@@ -99,6 +99,28 @@ expect "$work/foreign_hit" origin=store
 chown 23456 "$work/foreign/$entry_name" # a third user is not
 ask "$work/third" --cache-dir "$work/foreign"
 expect "$work/third" origin=compiled set_aside=1
+# What root makes there is the owner's, who can lock it, mark its use and remove it; also what an older release left.
+owner() {
+  answer=$1
+  shift
+  (umask 077 && setpriv --reuid=12345 --regid=12345 --clear-groups "$ASK" --cache-dir "$work/foreign" "$@" \
+    >"$answer" 2>"$answer.log")
+}
+rm -f "$work/foreign"/* "$work/foreign"/.[!.]*
+(umask 077 && ask "$work/roots" --cache-dir "$work/foreign")
+FAKE_NVRTC_RESULT=6 ask "$work/roots_failure" --cache-dir "$work/foreign" --config 'arch=sm_90a window_size=32'
+[ -z "$(find "$work/foreign" -not -user 12345)" ] || fail "root keeps $(find "$work/foreign" -not -user 12345)"
+touch -d '1 day ago' "$work/foreign/$entry_name"
+owner "$work/owners_hit"
+expect "$work/owners_hit" origin=store lock_failures=0
+[ -z "$(find "$work/foreign" -name "$entry_name" -mmin +60)" ] || fail "the owner's hit did not mark the use"
+rm "$work/foreign/$entry_name"
+owner "$work/owners"
+expect "$work/owners" origin=compiled writes=1 lock_failures=0
+rm "$work/foreign/$entry_name"
+chown 0 "$work/foreign/$digest.lock"
+ask "$work/roots_again" --cache-dir "$work/foreign"
+[ "$(stat -c %u "$work/foreign/$digest.lock")" = 12345 ] || fail "a lock of root's stays root's"
 unset SWA_JIT_FOREIGN_OWNER
 
 # ---- A store that a group shares, whether or not its folder passes the group on

@@ -142,6 +142,25 @@ static void modes_follow_the_flags(void **state)
   assert_int_equal(sj_trust_lock_mode(&shared), 0660);
 }
 
+static void owner_gets_what_root_makes_in_a_foreign_folder(void **state)
+{
+  (void)state;
+  static const struct {
+    uint32_t flags;
+    uid_t user, owner;
+    bool is_given;
+  } rows[] = {{SWA_JIT_FLAG_FOREIGN_OWNER, 0, 1000, true},
+              {SWA_JIT_FLAG_FOREIGN_OWNER, 0, 0, false},
+              {SWA_JIT_FLAG_FOREIGN_OWNER, 1001, 1000, false},
+              {0, 0, 1000, false}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    const sj_trust trust = {.flags = rows[i].flags, .user = rows[i].user, .owner = rows[i].owner};
+    uid_t owner = 7;
+    assert_int_equal(sj_trust_needs_owner(&trust, &owner), rows[i].is_given);
+    assert_true(!rows[i].is_given || owner == rows[i].owner);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -151,6 +170,7 @@ int main(void)
       cmocka_unit_test(file_is_trusted_by_the_rules_of_its_folder),
       cmocka_unit_test(group_is_needed_where_one_shares_the_store),
       cmocka_unit_test(modes_follow_the_flags),
+      cmocka_unit_test(owner_gets_what_root_makes_in_a_foreign_folder),
   };
   return SJ_TEST_RUN(tests);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* swa-jit-bench: options -> kernels -> sweep and host -> print and plot. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -107,6 +108,7 @@ int main(int argc, char **argv)
 {
   bench_options options;
   sj_device device;
+  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow (ulimit -f) is told as any that cannot be written */
   sj_cli_outcome outcome = bench_options_read(argc, argv, &options);
   if (outcome != SJ_CLI_RUN) {
     return outcome == SJ_CLI_SHOWN ? EXIT_GOOD : EXIT_USAGE;

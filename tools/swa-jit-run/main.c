@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* swa-jit-run: options -> problem -> session (step -> verify -> print); or options -> write_pool. */
+#include <signal.h>
 #include <stdio.h>
 
 #include "session.h"
@@ -20,6 +21,7 @@ static int run(const run_options *options)
 int main(int argc, char **argv)
 {
   run_options options;
+  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow (ulimit -f) is told as any that cannot be written */
   sj_cli_outcome outcome = run_options_read(argc, argv, &options);
   if (outcome != SJ_CLI_RUN) {
     return outcome == SJ_CLI_SHOWN ? RUN_GOOD : RUN_WRONG_USE;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* swa-jit-warm: options -> plan -> work -> print; or options -> the store -> print. */
+#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -179,6 +180,7 @@ static int run_on_store(const warm_options *options)
 int main(int argc, char **argv)
 {
   warm_options options;
+  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow (ulimit -f) is told as any that cannot be written */
   sj_cli_outcome outcome = warm_options_read(argc, argv, &options);
   if (outcome != SJ_CLI_RUN) {
     return outcome == SJ_CLI_SHOWN ? WARM_EXIT_GOOD : WARM_EXIT_USAGE;

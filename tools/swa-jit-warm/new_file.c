@@ -15,7 +15,12 @@
 
 #include "memory.h"
 
-enum { NUM_DIGITS = 16, NUM_TRIES = 100, STALE_S = 600 };
+enum {
+  NUM_DIGITS = 16,
+  NUM_TRIES = 100,
+  STALE_S = 600,
+  MODE = 0644 /* what becomes code is nobody else's to write, whatever the umask */
+};
 
 /* ---- names ------------------------------------------------------------------------------------------------ */
 
@@ -102,7 +107,7 @@ bool warm_new_file_open_named(const char *wanted, warm_new_file *made_out)
 {
   for (unsigned i = 0; i < NUM_TRIES; i++) {
     char *name = make_name(wanted);
-    const int fd = name != NULL ? open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666) : -1;
+    const int fd = name != NULL ? open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, MODE) : -1;
     if (fd >= 0) {
       return take(fd, wanted, name, made_out);
     }
@@ -135,7 +140,7 @@ static bool can_be_named(int fd)
 bool warm_new_file_open(const char *wanted, warm_new_file *made_out)
 {
   char *folder = folder_of(wanted);
-  int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, MODE);
   free(folder);
   remove_stale(wanted);
   if (fd >= 0 && can_be_named(fd)) {
