@@ -40,6 +40,7 @@ void sj_store_keep_failure(sj_store *store, const sj_key *key, uint32_t nvrtc_ve
     sj_writing writing = sj_store_begin_writing(store);
     const char *step = sj_store_write_file(store, name, text.data, text.length);
     const int error = errno;
+    writing.has_trouble = step != NULL;
     sj_store_end_writing(store, &writing);
     sj_log_line(store->log, SWA_JIT_LOG_DEBUG, "store: %s %s%s%s", step == NULL ? "keeps" : "cannot keep", name,
                 step == NULL ? "" : ": ", step == NULL ? "" : strerror(error));

@@ -84,7 +84,8 @@ bool sj_store_make_folder_again(sj_store *store);
 
 /* While a writer has a temporary file. Nothing here is needed for a write to succeed. */
 typedef struct sj_writing {
-  int fd; /* -1: not announced */
+  int fd;           /* -1: not announced */
+  bool has_trouble; /* to be set by whoever may have left a temporary file */
 } sj_writing;
 sj_writing sj_store_begin_writing(sj_store *store);
 void sj_store_end_writing(sj_store *store, sj_writing *writing);

@@ -165,6 +165,7 @@ static swa_jit_status publish(sj_store *store, const sj_key *key, const sj_cubin
     step = try_again(store, key->file_name, bytes, count, &writing, step);
   }
   int error = errno;
+  writing.has_trouble = step != NULL;
   sj_store_end_writing(store, &writing);
   free(bytes);
   if (step != NULL) {
@@ -215,6 +216,7 @@ swa_jit_status sj_store_check(sj_store *store)
     step = "remove"; /* and so could not rename either */
   }
   int error = errno;
+  writing.has_trouble = step != NULL;
   sj_store_end_writing(store, &writing);
   if (step != NULL) {
     return sj_fail(SWA_JIT_STORE_ERROR, "cannot %s a file in the cubin store %s: %s; %s", step, store->shown_path,

@@ -8,27 +8,41 @@
 
 /* What a dead writer left must be found when a store is opened, and listing ten thousand names to find nothing takes
  * longer than the whole opening may. So while there are writers there is a file, which each of them has locked; the
- * last one removes it. If it is there and nobody holds its lock, a writer died. */
+ * last one removes it. If it is there and nobody holds its lock, a writer died. Who finds it there writes a byte into
+ * it: as long as it is empty there was one writer alone, who knows whether it left anything. */
 #define WRITERS_NAME ".writers"
 
 enum { BOUND_MS = 1000, NUM_TRIES = 8 };
 
-/* The file of that name, opened; -1 with errno. */
-static int open_writers(sj_store *store, int flags)
+/* Whether it is empty; false where that cannot be told. */
+static bool is_empty(const sj_store *store, int fd)
 {
-  return sj_store_open_lock_file(store, WRITERS_NAME, flags);
+  struct stat status;
+  return store->os->fstat(fd, &status) == 0 && status.st_size == 0;
+}
+
+/* The file, made by this writer or found; -1 with errno. */
+static int make_or_find(sj_store *store, bool *is_made_out)
+{
+  int fd = sj_store_open_lock_file(store, WRITERS_NAME, O_CREAT | O_EXCL);
+  *is_made_out = fd >= 0;
+  return fd >= 0 || errno != EEXIST ? fd : sj_store_open_lock_file(store, WRITERS_NAME, O_CREAT);
 }
 
 sj_writing sj_store_begin_writing(sj_store *store)
 {
   for (unsigned i = 0; i < NUM_TRIES; i++) {
-    int fd = open_writers(store, O_CREAT);
+    bool is_made = false;
+    int fd = make_or_find(store, &is_made);
     if (fd < 0) {
       break;
     }
     int error = sj_store_flock(store, &fd, LOCK_SH, BOUND_MS);
     if (error == 0 && sj_store_is_named(store, fd, WRITERS_NAME)) {
-      return (sj_writing){fd};
+      if (!is_made && is_empty(store, fd)) {
+        sj_os_write_all(store->os, fd, "+", 1); /* on a full disk the entry will not be written either */
+      }
+      return (sj_writing){.fd = fd};
     }
     if (fd >= 0) {
       store->os->close(fd);
@@ -39,7 +53,7 @@ sj_writing sj_store_begin_writing(sj_store *store)
       break;
     }
   }
-  return (sj_writing){-1}; /* without it only the age of what a crash leaves tells */
+  return (sj_writing){.fd = -1}; /* without it only the age of what a crash leaves tells */
 }
 
 /* Every temporary file: under the lock no writer is alive. */
@@ -64,7 +78,10 @@ void sj_store_end_writing(sj_store *store, sj_writing *writing)
   }
   int error = sj_store_flock(store, &writing->fd, LOCK_EX, BOUND_MS);
   if (error == 0 && sj_store_is_named(store, writing->fd, WRITERS_NAME)) {
-    remove_temporaries(store); /* of one that died while this one wrote: without the file nobody would look for them */
+    if (writing->has_trouble
+        || !is_empty(store, writing->fd)) { /* of one that died while this one wrote: soon nobody will look for them */
+      remove_temporaries(store);
+    }
     store->os->unlinkat(store->dir_fd, WRITERS_NAME, 0);
   }
   if (writing->fd >= 0) {
@@ -79,11 +96,11 @@ void sj_store_clear_dead_writers(sj_store *store)
   if (store->read_only || store->os->fstatat(store->dir_fd, WRITERS_NAME, &status, AT_SYMLINK_NOFOLLOW) != 0) {
     return;
   }
-  int fd = open_writers(store, 0);
+  int fd = sj_store_open_lock_file(store, WRITERS_NAME, 0);
   if (fd < 0) {
     return;
   }
-  sj_writing writing = {fd};
+  sj_writing writing = {.fd = fd};
   if (sj_store_flock(store, &writing.fd, LOCK_EX, BOUND_MS) == 0
       && sj_store_is_named(store, writing.fd, WRITERS_NAME)) {
     remove_temporaries(store);

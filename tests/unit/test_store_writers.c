@@ -76,8 +76,37 @@ static void open_beside_a_live_writer_touches_nothing(void **state)
   assert_int_equal(sj_store_open(fixture->path, 0, sj_os_system(), NULL, &stats, &other), SWA_JIT_OK);
   sj_store_close(&other);
   assert_int_equal(temp_dir_count(fixture->path, ".tmp-"), 1);
+  writing.has_trouble = true; /* it says so itself: nobody else wrote */
   sj_store_end_writing(&fixture->store, &writing);
   assert_int_equal(temp_dir_count(fixture->path, ""), 0);
+}
+
+/* How often the folder is listed by a writing beside which others begin and end, or die. */
+static unsigned count_listings(store_fixture *fixture, bool has_other, bool has_dead)
+{
+  const sj_os *os = failing_os_start((failing_os_plan){0});
+  if (has_dead) {
+    leave_dead_writer(fixture);
+  }
+  fixture->store.os = os;
+  sj_writing writing = sj_store_begin_writing(&fixture->store);
+  if (has_other) {
+    sj_writing other = sj_store_begin_writing(&fixture->store);
+    sj_store_end_writing(&fixture->store, &other);
+  }
+  sj_store_end_writing(&fixture->store, &writing);
+  fixture->store.os = sj_os_system();
+  assert_int_equal(temp_dir_count(fixture->path, ""), 0);
+  return failing_os_count(FAILING_OS_FDOPENDIR);
+}
+
+/* With ten thousand names a listing takes longer than the writing. */
+static void writing_lists_only_where_another_may_have_died(void **state)
+{
+  assert_int_equal(count_listings(*state, false, false), 0);
+  assert_int_equal(count_listings(*state, true, false), 1);
+  assert_int_equal(count_listings(*state, false, true), 1);
+  assert_int_equal(count_listings(*state, false, false), 0);
 }
 
 /* The one that died told nobody: with the file gone no open would look for what it left. */
@@ -156,13 +185,10 @@ static void writing_with_each_call_failing_is_well(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      TEST(writing_is_announced_while_it_lasts),
-      TEST(open_after_a_dead_writer_removes_what_it_left),
-      TEST(open_beside_a_live_writer_touches_nothing),
-      TEST(the_last_writer_removes_what_a_dead_one_left),
-      TEST(open_of_a_read_only_store_removes_nothing),
-      TEST(open_of_a_clean_store_lists_nothing),
-      TEST(open_after_a_dead_writer_with_each_call_failing_is_well),
+      TEST(writing_is_announced_while_it_lasts),          TEST(open_after_a_dead_writer_removes_what_it_left),
+      TEST(open_beside_a_live_writer_touches_nothing),    TEST(writing_lists_only_where_another_may_have_died),
+      TEST(the_last_writer_removes_what_a_dead_one_left), TEST(open_of_a_read_only_store_removes_nothing),
+      TEST(open_of_a_clean_store_lists_nothing),          TEST(open_after_a_dead_writer_with_each_call_failing_is_well),
       TEST(writing_with_each_call_failing_is_well),
   };
   return SJ_TEST_RUN(tests);
