@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* large_store [--entries N] [--bytes N] [--nvrtc FILE]: fills a store with so many entries, whose cubins have so many
  * bytes, and measures how long it takes to open it, to find an entry in it, to be told that there is none, to list it
- * and to write one more. Prints median and worst. Ends with 1 when a call fails or the store does not hold what was
- * put into it; it judges no time. To be used with the stand-in for libnvrtc. TMPDIR decides on which disk the store
- * lies. */
+ * and to write one more. Prints median, 99th of a hundred and worst; of the slow ones also how often the thread was
+ * taken off its processor or read from a disk meanwhile, and the most processor time that one took. (A hit's lock is
+ * asked for by a thread of its own, so that each also waits until that one gets a processor.) Ends with 1 when a call
+ * fails or the store does not hold what was put into it; it judges no time. To be used with the stand-in for libnvrtc.
+ * TMPDIR decides on which disk the store lies. */
 #include <ftw.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,6 +27,8 @@ enum {
   NUM_LISTS = 10,
   NUM_WRITES = 50
 };
+
+#define SLOW_MS 0.5
 
 typedef struct large_options {
   unsigned num_entries;
@@ -48,7 +53,47 @@ static int compare_times(const void *a, const void *b)
 static void print_times(const char *what, double *times, unsigned count)
 {
   qsort(times, count, sizeof *times, compare_times);
-  printf("%-28s median %8.3f ms, worst %8.3f ms, of %u\n", what, times[count / 2], times[count - 1], count);
+  printf("%-28s median %8.3f ms, 99th %8.3f ms, worst %8.3f ms, of %u\n", what, times[count / 2],
+         times[count * 99 / 100], times[count - 1], count);
+}
+
+/* What a thread has waited for, and worked. */
+typedef struct thread_state {
+  double cpu_ms;
+  long num_preemptions;
+  long num_reads; /* of a disk */
+} thread_state;
+
+static thread_state thread_now(void)
+{
+  struct timespec cpu;
+  struct rusage used;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+  getrusage(RUSAGE_THREAD, &used);
+  return (thread_state){(double)cpu.tv_sec * 1e3 + (double)cpu.tv_nsec / 1e6, used.ru_nivcsw, used.ru_inblock};
+}
+
+typedef struct slow_calls {
+  unsigned count, num_preempted, num_read;
+  double worst_cpu_ms;
+} slow_calls;
+
+static void note_call(slow_calls *slow, double ms, const thread_state *before)
+{
+  const thread_state now = thread_now();
+  const double cpu_ms = now.cpu_ms - before->cpu_ms;
+  slow->worst_cpu_ms = cpu_ms > slow->worst_cpu_ms ? cpu_ms : slow->worst_cpu_ms;
+  if (ms > SLOW_MS) {
+    slow->count++;
+    slow->num_preempted += now.num_preemptions > before->num_preemptions;
+    slow->num_read += now.num_reads > before->num_reads;
+  }
+}
+
+static void print_slow(const slow_calls *slow)
+{
+  printf("%-28s %u above %.1f ms: %u preempted, %u read from a disk; most processor time %.3f ms\n", "", slow->count,
+         SLOW_MS, slow->num_preempted, slow->num_read, slow->worst_cpu_ms);
 }
 
 static bool complain(void)
@@ -131,16 +176,20 @@ static bool measure_opens(const large_options *asked)
 static bool measure_gets(const large_options *asked, const char *what, unsigned first, unsigned count, uint32_t origin)
 {
   static double times[NUM_HITS];
+  slow_calls slow = {0};
   swa_jit_lib *lib = NULL;
   bool is_good = open_lib(asked, 0, &lib);
   unsigned stride = origin == SWA_JIT_ORIGIN_STORE && asked->num_entries > count ? asked->num_entries / count : 1;
   for (unsigned i = 0; is_good && i < count; i++) {
+    const thread_state before = thread_now();
     double start = now_ms();
     is_good = get(lib, first + i * stride, origin);
     times[i] = now_ms() - start;
+    note_call(&slow, times[i], &before);
   }
   swa_jit_close(&lib);
   print_times(what, times, count);
+  print_slow(&slow);
   return is_good;
 }
 
@@ -193,7 +242,8 @@ static bool run(const large_options *asked)
 {
   const unsigned num_hits = asked->num_entries < NUM_HITS ? asked->num_entries : (unsigned)NUM_HITS;
   return fill(asked) && measure_opens(asked)
-         && measure_gets(asked, "hit, in an open library", 0, num_hits, SWA_JIT_ORIGIN_STORE) && measure_misses(asked)
+         && measure_gets(asked, "hit, in an open library", 0, num_hits, SWA_JIT_ORIGIN_STORE)
+         && measure_gets(asked, "the same hits again", 0, num_hits, SWA_JIT_ORIGIN_STORE) && measure_misses(asked)
          && measure_lists(asked)
          && measure_gets(asked, "compile (stand-in) and write", asked->num_entries, NUM_WRITES,
                          SWA_JIT_ORIGIN_COMPILED);

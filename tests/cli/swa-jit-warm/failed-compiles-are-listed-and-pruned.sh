@@ -4,7 +4,8 @@
 export SWA_JIT_NVRTC="$NVRTC_FAKE"
 list() {
   swa-jit-warm --cache-dir store --list | awk 'NR > 1' |
-    sed 's/  */ /g; s/ [0-9.]* B / /; s/ [0-9]* \(min\|s\) / <age> /; s/for [0-9]* min/for <n> min/'
+    sed 's/  */ /g; s/ [0-9a-f]\{12\} / <digest> /' |
+    sed 's/ [0-9.]* B / /; s/ [0-9]* \(min\|s\) / <age> /; s/for [0-9]* min/for <n> min/'
 }
 FAKE_NVRTC_RESULT=6 swa-jit-warm --cache-dir store --arch sm_80,sm_90a --quiet 2>/dev/null
 swa-jit-warm --cache-dir store --arch sm_100a --quiet

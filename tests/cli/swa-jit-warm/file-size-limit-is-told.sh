@@ -10,5 +10,6 @@ limited() {
 }
 limited swa-jit-warm --cache-dir store --export small.tar --quiet
 limited sh -c 'cat whole.tar | swa-jit-warm --cache-dir copy --import - --quiet'
-limited swa-jit-warm --cache-dir store --dump-source dumps --quiet | sed 's/arch=.*lse=1/<configuration>/; s/-[^ ]*\././'
+limited swa-jit-warm --cache-dir store --dump-source dumps --quiet |
+  sed 's/arch=.*lse=1/<configuration>/; s/-[^ ]*\././'
 ls -A
