@@ -5,6 +5,7 @@ call the addresses are written into its struct, and the C function is called."""
 from __future__ import annotations
 
 import ctypes
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -57,7 +58,14 @@ class Plan:
     """See the file's head. It belongs to one thread: two would overwrite each other's addresses."""
 
     __slots__ = (
+        "_absent",
+        "_asked",
         "_keep",
+        "_layout",
+        "_options",
+        "_options_hash",
+        "_present",
+        "guard",
         "is_like_q",
         "kernel",
         "library",
@@ -89,6 +97,14 @@ class Plan:
         self.out_place = self.lse_place = -1
         # Whether a new out is as q: packed, and of its shape.
         self.is_like_q = False
+        # PyTorch's own check of the tensors that are there, or None: see _torch_guard.py.
+        self.guard: Callable[..., bool] | None = None
+        self._asked: tuple[Any, ...] = ()
+        self._layout: Layout | None = None
+        self._options: tuple[Any, ...] = ()
+        self._options_hash = 0
+        self._present: Callable[[tuple[Any, ...]], tuple[Any, ...]] = tuple
+        self._absent: tuple[int, ...] = ()
         self.needs_workspace = False
         self.workspace_bytes = 0
         if num_splits > 1 or kernel.config.splits:
@@ -105,6 +121,56 @@ class Plan:
         self.needs_workspace = self.workspace_bytes > 0 and "workspace" not in found
         q = tensors[found["q"]]
         self.is_like_q = tuple(q.shape) == self.out_shape and bool(q.is_contiguous())
+
+    def remember(
+        self,
+        given: tuple[Any, ...],
+        wants_lse: bool,
+        library: Library | None,
+        kernel: Kernel | None,
+        layout: Layout,
+        guard: Callable[..., bool] | None,
+    ) -> None:
+        """What a call was asked for, for is_of. The guard is of the tensors that places has."""
+        try:
+            self._options_hash = hash(given)
+        except TypeError:
+            return
+        self._options, self._layout, self.guard = given, layout, guard
+        self._asked = (wants_lse, library, kernel)
+        there = [i for i, _word in self.places]
+        self._present = operator.itemgetter(*there)
+        self._absent = tuple(i for i in range(len(layout.names)) if i not in there)
+
+    def is_of(
+        self,
+        layout: Layout,
+        given: tuple[Any, ...],
+        wants_lse: bool,
+        library: Library | None,
+        kernel: Kernel | None,
+        tensors: tuple[Any, ...],
+    ) -> bool:
+        """Whether a call is just as the one before, but for addresses: the quick question, of which no is no harm."""
+        asked = self._asked
+        if (
+            layout is not self._layout
+            or wants_lse is not asked[0]
+            or library is not asked[1]
+            or kernel is not asked[2]
+            or self.library._handle is None
+            or self.guard is None
+        ):
+            return False
+        for i in self._absent:
+            if tensors[i] is not None:
+                return False
+        try:
+            # The hash first: to compare a tensor that was given for a number could mean to wait for its device.
+            same = hash(given) == self._options_hash and given == self._options
+            return same and self.guard(*self._present(tensors))
+        except TypeError:
+            return False
 
     def set_addresses(self, arrays: Mapping[str, Array | None]) -> None:
         """Of views."""

@@ -376,6 +376,8 @@ def _required(arrays: Mapping[str, Array | None], name: str) -> Array:
 def _check_devices(arrays: Mapping[str, Array | None], q: Array) -> None:
     for array in arrays.values():
         if array is not None and array.device != q.device:
+            if q.device[0] == "cpu":
+                raise ArgumentError("q", f"a tensor on a CUDA device, as {array.name} is", device_text(q.device))
             raise ArgumentError(array.name, f"q's device, {device_text(q.device)}", device_text(array.device))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from . import _cpu, _library, _native
+from . import _cpu, _library, _native, _torch_guard
 from ._arrays import check_storage, view
 from ._config import Config
 from ._errors import ArgumentError, InvalidError
@@ -25,6 +25,7 @@ _FLOAT32 = torch.float32
 # An address below is one that no memory has, or has on few machines: then the storage is looked at.
 _LEAST_USUAL_ADDRESS = 1 << 40
 _MAX_PLANS = 1024
+_NUM_KEYS = 4  # of a key, before what it has of tensors
 
 
 class _Local(threading.local):
@@ -32,6 +33,7 @@ class _Local(threading.local):
 
     def __init__(self) -> None:
         self.plans: dict[tuple[Any, ...], Plan] = {}
+        self.last: Plan | None = None
         self.workspaces: dict[tuple[int, int], torch.Tensor] = {}
 
 
@@ -72,10 +74,14 @@ def run(
     kernel: Kernel | None = None,
 ) -> Result:
     """The same, below every tracer. What a plan depends on is compared here; all else was checked when it was made."""
+    owner = library or _library._default
     key: tuple[Any, ...] = ()
     plan = None
+    last = _local.last
+    if last is not None and last.is_of(layout, given, wants_lse, owner, kernel, tensors):
+        return launch(last, tensors, wants_lse)
     try:
-        parts: list[Any] = [given, wants_lse, library or _library._default, kernel]
+        parts: list[Any] = [given, wants_lse, owner, kernel]
         for tensor in tensors:
             if tensor is None:
                 parts.append(None)
@@ -95,6 +101,7 @@ def run(
         return run(tensors, layout, given, wants_lse, library, kernel)
     if _is_grad_enabled():
         _check_grad(tensors, layout)
+    _local.last = plan if plan.guard is not None else None
     return launch(plan, tensors, wants_lse)
 
 
@@ -215,6 +222,9 @@ def _on_device_of(tensor: torch.Tensor) -> Iterator[None]:
 def keep_and_launch(plan: Plan, tensors: Tensors, layout: Layout, wants_lse: bool, key: tuple[Any, ...]) -> Result:
     """Keeps a plan for the next call with such tensors, and makes this one."""
     plan.set_places(layout, tensors)
+    if len(key) > _NUM_KEYS:
+        given, _wants_lse, owner, kernel = key[:_NUM_KEYS]
+        plan.remember(given, wants_lse, owner, kernel, layout, _torch_guard.guard_of(tensors))
     if len(_local.plans) >= _MAX_PLANS:
         _local.plans.clear()
     with contextlib.suppress(TypeError):  # an option that has no hash, such as NumPy's numbers of no dimension

@@ -284,7 +284,7 @@ def test_wrong_tensors_are_told():
     q, kv, indices, lens = tensors
     good = swa_jit.decode(q, kv, indices, lens, **rest)
     for name, value, text in [
-        ("q", q.cpu(), "q: expected a tensor on a CUDA device"),
+        ("q", q.cpu(), "q: expected a tensor on a CUDA device, as kv is, given cpu"),
         ("kv", kv.cpu(), "kv: expected q's device, cuda:0, given cpu"),
         ("lens", lens.cpu().pin_memory(), "lens: expected q's device"),
         ("q", q.float(), "q: expected bfloat16, given float32"),

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One question to PyTorch in place of four a tensor: whether tensors have the types, devices, shapes, strides and
+gradients that others had. It is what torch.compile asks before it uses compiled code. It is no documented interface, so
+that it is tried out first, and not used where it does not answer as is known; calls then look at each tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+
+def _make(guards: Any, tensors: list[torch.Tensor]) -> Callable[..., bool]:
+    check: Callable[..., bool] = guards(
+        *tensors,
+        dynamic_dims_sizes=[list(tensor.shape) for tensor in tensors],
+        dynamic_dims_strides=[list(tensor.stride()) for tensor in tensors],
+    ).check
+    return check
+
+
+def _try_out() -> Any:
+    """The class, or None."""
+    try:
+        guards = torch._C._dynamo.guards.TensorGuards
+        with torch.inference_mode(False), torch.enable_grad():
+            first, second = torch.zeros(2, 8), torch.zeros(3, dtype=torch.int32)
+            check = _make(guards, [first, second])
+            right = [(torch.ones(2, 8), second), (torch.zeros(5, 8)[1:3], torch.ones(9, dtype=torch.int32)[2:5])]
+            wrong = [
+                torch.zeros(2, 9),
+                torch.zeros(3, 8),
+                torch.zeros(2, 8, 1),
+                torch.zeros(8, 2).t(),
+                torch.zeros(2, 16)[:, ::2],
+                torch.zeros(1, 8).expand(2, 8),
+                torch.zeros(2, 8, dtype=torch.int32),
+                torch.zeros(2, 8, dtype=torch.bfloat16),
+                torch.zeros(2, 8, device="meta"),
+                torch.zeros(2, 8).to_sparse(),
+                torch.zeros(2, 8, requires_grad=True),
+                torch.nn.Parameter(torch.zeros(2, 8), requires_grad=False),
+            ]
+            answers = [check(*pair) for pair in right] + [not check(each, second) for each in wrong]
+            answers += [not check(first, each) for each in (second.long(), torch.zeros(4, dtype=torch.int32), None)]
+        return guards if all(answer is True for answer in answers) else None
+    except Exception:  # an interface that is not there, or another: any error means the same
+        return None
+
+
+_guards = _try_out()
+
+
+def guard_of(tensors: tuple[torch.Tensor | None, ...]) -> Callable[..., bool] | None:
+    """The check of the tensors that are there, in their order; None where there is none."""
+    if _guards is None:
+        return None
+    try:
+        return _make(_guards, [tensor for tensor in tensors if tensor is not None])
+    except Exception:  # as above
+        return None
