@@ -22,7 +22,7 @@ __device__ __forceinline__ float row_total(const smem_plan &smem, unsigned row)
 __device__ __forceinline__ bool is_stored_row(const cta_plan &plan, const smem_plan &smem, unsigned first_head,
                                               unsigned row, unsigned round)
 {
-  return first_head + row < plan.num_heads && smem.row_round[row] == round;
+  return first_head + row < plan.num_heads && (!has_rounds || smem.row_round[row] == round);
 }
 
 //: if with_sinks

@@ -68,6 +68,7 @@ __device__ __forceinline__ unsigned q_lane_offset(unsigned step, unsigned lane)
 /* Round r multiplies Q by 2^(-14 r), and what divides it again the scores. */
 constexpr unsigned round_exponent = 14;
 constexpr unsigned last_possible_round = k_format::is_bf16 ? 0 : 8;
+constexpr bool has_rounds = last_possible_round != 0;
 
 __device__ __forceinline__ unsigned q_factor_bf16x2(unsigned round)
 {
@@ -149,7 +150,7 @@ __device__ __forceinline__ void start_q(const swa_params &params, const q_thread
 
 __device__ __forceinline__ void store_q(const q_thread &at, unsigned first_stage, unsigned round, q_load &load)
 {
-  if (last_possible_round != 0 && round != 0) {
+  if (has_rounds && round != 0) {
     shrink_q(round, load);
   }
 #pragma unroll

@@ -74,7 +74,7 @@ __device__ __forceinline__ void store_split(const split_unit &at, const cta_plan
                                             const mma::value_tiles &values)
 {
   unsigned row = threadIdx.x;
-  if (row < pass_rows && smem.row_round[row] == round) {
+  if (row < pass_rows && (!has_rounds || smem.row_round[row] == round)) {
     split_row state = {row_top_of(smem, row), row_total(smem, row), has_position, 0};
     at.rows[plan.split * pass_rows + row] = state;
   }
@@ -83,7 +83,7 @@ __device__ __forceinline__ void store_split(const split_unit &at, const cta_plan
     bool stores[2];
 #pragma unroll
     for (unsigned half = 0; half < 2; half++) {
-      stores[half] = smem.row_round[w.first_row + m * mma_m + half * 8 + w.g] == round;
+      stores[half] = !has_rounds || smem.row_round[w.first_row + m * mma_m + half * 8 + w.g] == round;
     }
 #pragma unroll
     for (unsigned s = 0; s < batch_slices; s++) {

@@ -81,7 +81,7 @@ __device__ __forceinline__ bool decode_exact(const swa_params &params, const cta
       mma::add_values<v_format>(smem, vw, 0, plan.len, batch, values);
       store_values(params, plan, vw, factors, 0, batch, values);
     }
-    if (round == smem.last_round) {
+    if (!has_rounds || round == smem.last_round) {
       return true;
     }
     start_q(params, make_q_thread(params, plan, smem, 0), plan.num_heads, 0, load);
@@ -271,7 +271,7 @@ __device__ __forceinline__ bool decode_online(const swa_params &params, const ct
   for (;;) {
     q_thread q_at = make_q_thread(params, plan, smem, first_head);
     decode_online_pass(params, plan, smem, first_head, round, q_at);
-    bool is_done = round == smem.last_round;
+    bool is_done = !has_rounds || round == smem.last_round;
     //: if with_splits
     if (is_done) {
       split_unit unit = make_split_unit(params, plan, first_head);
