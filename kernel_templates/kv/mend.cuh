@@ -24,20 +24,7 @@ __device__ __forceinline__ unsigned mending_bit(unsigned row)
   return exact_softmax ? 1u : 1u << row / kv_tile;
 }
 
-/* tail_factor of a row that waits to be mended is negative. */
-template <class K>
-__device__ __forceinline__ void store_factors(smem_plan &smem, unsigned row, const typename K::row_scales &scales,
-                                              unsigned row_byte, bool is_doubtful)
-{
-#pragma unroll
-  for (unsigned group = 0; group < K::num_groups; group++) {
-    smem.group_factor[group][row] = static_cast<unsigned short>(group_factor(scales.of(group), row_byte));
-  }
-  float factor = __uint_as_float((254 - row_byte) << 23);
-  smem.tail_factor[row] = is_doubtful ? -factor : factor;
-}
-
-/* Of a row whose scales have arrived. */
+/* Of a row whose scales have arrived. tail_factor of a row that waits to be mended is negative. */
 template <class K>
 __device__ __forceinline__ void store_groups(smem_plan &smem, unsigned row, const typename K::row_scales &scales,
                                              bool is_masked)
@@ -49,7 +36,12 @@ __device__ __forceinline__ void store_groups(smem_plan &smem, unsigned row, cons
     is_doubtful |= is_far_below(scales.of(group), row_byte);
   }
   is_doubtful &= !is_masked;
-  store_factors<K>(smem, row, scales, row_byte, is_doubtful);
+#pragma unroll
+  for (unsigned group = 0; group < K::num_groups; group++) {
+    smem.group_factor[group][row] = static_cast<unsigned short>(group_factor(scales.of(group), row_byte));
+  }
+  float tail_factor = __uint_as_float((254 - row_byte) << 23);
+  smem.tail_factor[row] = is_doubtful ? -tail_factor : tail_factor;
 #pragma unroll
   for (unsigned word = 0; word < sizeof(scales) / 4; word++) {
     smem.scale_bytes[word][row] = scales.w[word];
@@ -59,11 +51,16 @@ __device__ __forceinline__ void store_groups(smem_plan &smem, unsigned row, cons
   }
 }
 
+/* A group's scale byte, as store_groups left it. */
+__device__ __forceinline__ unsigned stored_byte(const smem_plan &smem, unsigned row, unsigned group)
+{
+  return smem.scale_bytes[group / 4][row] >> group % 4 * 8 & 255;
+}
+
 /* The byte of a row by what it holds: the largest of a group that is not all zeros, and large enough for the tail to
  * stay below f16's largest. */
 template <class K>
-__device__ __forceinline__ unsigned true_row_byte(const smem_plan &smem, unsigned row,
-                                                  const typename K::row_scales &scales)
+__device__ __forceinline__ unsigned true_row_byte(const smem_plan &smem, unsigned row)
 {
   const unsigned char *bytes = smem.rows[0];
   unsigned row_byte = least_row_byte;
@@ -71,7 +68,7 @@ __device__ __forceinline__ unsigned true_row_byte(const smem_plan &smem, unsigne
   for (unsigned at = 0; at < K::copied_bytes / 4; at++) {
     unsigned word = *reinterpret_cast<const unsigned *>(bytes + k_layout::unit_offset(row, at / 4) + at % 4 * 4);
     if (at * 4 < K::code_dims) {
-      unsigned byte = scales.of(at * 4 / K::group_dims);
+      unsigned byte = stored_byte(smem, row, at * 4 / K::group_dims);
       row_byte = max(row_byte, (word & 0x7f7f7f7fu) == 0 || byte == e8m0_nan ? 0 : byte);
     } else {
       unsigned low = word >> 7 & 255, high = word >> 23 & 255; /* exponents: a number is below 2^(exponent - 126) */
@@ -159,22 +156,24 @@ __device__ __forceinline__ void convert_tails(smem_plan &smem, unsigned first_ro
   }
 }
 
+/* Rare: loops keep it short. */
 template <class K>
 __device__ __forceinline__ void mend_row(smem_plan &smem, unsigned row)
 {
-  typename K::row_scales scales;
-#pragma unroll
-  for (unsigned word = 0; word < sizeof(scales) / 4; word++) {
-    scales.w[word] = smem.scale_bytes[word][row];
+  unsigned row_byte = true_row_byte<K>(smem, row);
+#pragma unroll 1
+  for (unsigned group = 0; group < K::num_groups; group++) {
+    unsigned factor = group_factor(stored_byte(smem, row, group), row_byte);
+    smem.group_factor[group][row] = static_cast<unsigned short>(factor);
   }
-  unsigned row_byte = true_row_byte<K>(smem, row, scales);
-  store_factors<K>(smem, row, scales, row_byte, false);
+  float tail_factor = __uint_as_float((254 - row_byte) << 23);
+  smem.tail_factor[row] = tail_factor;
   float scale = __uint_as_float(row_byte << 23);
   smem.column[row] = make_column(scale, scale, false);
 #pragma unroll 1
   for (unsigned pair = 0; pair < tail_pairs<K>; pair++) {
     unsigned address = tail_address<K>(smem, row, pair);
-    store_tail_pair(address, load_tail_pair(address, smem.tail_factor[row]));
+    store_tail_pair(address, load_tail_pair(address, tail_factor));
   }
 }
 
