@@ -60,16 +60,12 @@ struct footer : codes {
   }
 };
 
-/* The f16 of 2^exponent, exponent <= 0: 0 below f16's least. */
-__device__ __forceinline__ unsigned f16_power(int exponent)
-{
-  return exponent >= -14 ? static_cast<unsigned>(exponent + 15) << 10 : exponent >= -24 ? 1u << (exponent + 24) : 0u;
-}
-
-/* The f16 that a group's elements are multiplied by. */
+/* The f16 that a group's elements are multiplied by: a power of two, which the conversion makes 0 below f16's least. */
 __device__ __forceinline__ unsigned group_factor(unsigned byte, unsigned row_byte)
 {
-  return byte == e8m0_nan ? 0x7fffu : f16_power(min(static_cast<int>(byte) - static_cast<int>(row_byte), 15));
+  int exponent = min(max(static_cast<int>(byte) - static_cast<int>(row_byte), -30), 15);
+  unsigned bits = byte == e8m0_nan ? 0x7fffffffu : static_cast<unsigned>(exponent + 127) << 23;
+  return ptx::cvt_f16x2(__uint_as_float(bits), 0.0f);
 }
 
 /* Whether a group's factor leaves e4m3's least step below f16's. */
