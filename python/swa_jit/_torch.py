@@ -208,7 +208,7 @@ def _first(
 
 
 def _is_on_cpu(tensor: torch.Tensor) -> bool:
-    return tensor.device.type == "cpu"
+    return bool(tensor.device.type == "cpu")
 
 
 @contextlib.contextmanager
