@@ -49,7 +49,7 @@ static const field fields[] = {
     FIELD(q_exponent, 0, NULL),
     FIELD(exact, 0, NULL),
     FIELD(kv_format, SWA_JIT_KV_E4M3_SLOT, "e4m3_slot", "e4m3", "bf16", "footer_584", "footer_528"),
-    FIELD(scale_bytes, DECODE_SCALE_BYTES_REAL, "real", "one", "near", "random", "all", "nan"),
+    FIELD(scale_bytes, DECODE_SCALE_BYTES_REAL, "real", "one", "near", "random", "all", "nan", "hollow"),
     FIELD(bf16, DECODE_BF16_NORMAL, "normal", "large", "tiny"),
     FIELD(sinks, DECODE_SINKS_NONE, "none", "null", "normal", "special"),
     FIELD(soft_cap, DECODE_CAP_OFF, "off", "none", "2", "30", "50"),

@@ -72,7 +72,8 @@ enum decode_scale_bytes {                            /* of footers */
                           DECODE_SCALE_BYTES_NEAR,   /* 123 to 131 */
                           DECODE_SCALE_BYTES_RANDOM, /* 0 to 240 */
                           DECODE_SCALE_BYTES_ALL,    /* 0 to 254, for one position a token: sums would overflow */
-                          DECODE_SCALE_BYTES_NAN     /* real, and a 255 in one position of each odd token */
+                          DECODE_SCALE_BYTES_NAN,    /* real, and a 255 in one position of each odd token */
+                          DECODE_SCALE_BYTES_HOLLOW  /* real, and the largest by far that of a group of zeros */
 };
 
 enum decode_bf16 { DECODE_BF16_NORMAL, DECODE_BF16_LARGE /* times 2^20 */, DECODE_BF16_TINY /* times 2^-30 */ };

@@ -68,6 +68,7 @@ static const char *const format_lines[] = {
     /* report 50: scale bytes at their ends, alone and beside others */
     "kv_format=footer_584 num_tokens=300 num_heads=3 lens=one scale_bytes=all exact=1 seed=1211",
     "kv_format=footer_584 num_tokens=6 lens=uniform scale_bytes=random seed=1212",
+    "kv_format=footer_584 num_tokens=3 lens=uniform scale_bytes=hollow seed=1224", /* mended: kv/mend.cuh */
     "kv_format=footer_584 num_tokens=6 scale_bytes=nan lens=uniform num_heads=64 head_group=64 seed=1213",
     "kv_format=footer_584 num_tokens=6 codes=nan slots=masked_some scale_bytes=near seed=1214",
     "kv_format=footer_584 num_tokens=4 codes=null scores=m20 seed=1215",
@@ -97,6 +98,7 @@ static const char *const format_lines[] = {
     "kv_format=footer_528 num_tokens=40 window_size=16 lens=one codes=all scale_bytes=one exact=1 seed=1310",
     "kv_format=footer_528 num_tokens=300 num_heads=3 lens=one scale_bytes=all exact=1 seed=1311", /* report 50 */
     "kv_format=footer_528 num_tokens=6 lens=uniform scale_bytes=random seed=1312",
+    "kv_format=footer_528 num_tokens=3 lens=uniform scale_bytes=hollow num_heads=64 head_group=64 seed=1318",
     "kv_format=footer_528 num_tokens=6 scale_bytes=nan lens=uniform num_heads=64 head_group=64 seed=1313",
     "kv_format=footer_528 num_tokens=6 codes=nan slots=masked_some scale_bytes=near seed=1314",
     "kv_format=footer_528 num_tokens=4 codes=null scores=m20 seed=1315",

@@ -85,9 +85,19 @@ static uint8_t pick_scale_byte(const decode_case *which, uint32_t at, const doub
 /* What a code is multiplied by to give its value, less the scale byte. Values of 3 and more times 2^127 do not fit. */
 static double code_unit(const decode_case *which, uint8_t byte)
 {
-  bool from_values = which->scale_bytes == DECODE_SCALE_BYTES_REAL || which->scale_bytes == DECODE_SCALE_BYTES_NAN;
+  bool from_values = which->scale_bytes == DECODE_SCALE_BYTES_REAL || which->scale_bytes == DECODE_SCALE_BYTES_NAN
+                     || which->scale_bytes == DECODE_SCALE_BYTES_HOLLOW;
 
   return from_values ? sj_reference_e8m0(byte) : byte > 245 ? 8.0 : 1.0;
+}
+
+/* A row whose scale must not follow its largest byte, which no element uses. */
+static void make_hollow(const row_place *place, const sj_reference_footer *footer)
+{
+  uint32_t g = (uint32_t)(place->number % (footer->num_codes / footer->group));
+
+  memset(place->row + (size_t)g * footer->group, 0, footer->group);
+  place->scales[g] = 200;
 }
 
 static void write_footer_row(const decode_case *which, const row_place *place, double *values, random_stream *random)
@@ -108,6 +118,9 @@ static void write_footer_row(const decode_case *which, const row_place *place, d
   write_codes(which, place, values, footer->num_codes);
   write_bf16_elements(which, place, place->row + footer->num_codes, values + footer->num_codes,
                       SJ_REFERENCE_FOOTER_DIM - footer->num_codes);
+  if (which->scale_bytes == DECODE_SCALE_BYTES_HOLLOW) {
+    make_hollow(place, footer);
+  }
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------- */

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "faults.h"
+
+/* Small cases. Exact softmax, one pass; */
+#define EXACT "num_tokens=2 num_heads=17 head_dim=128 window_size=129 lens=uniform slots=masked_some scores=m5 seed=11"
+#define EDGES "num_tokens=14 num_heads=3 head_dim=64 window_size=24 lens=edges scores=m20 seed=12"
+#define SHARP "num_tokens=2 num_heads=16 head_dim=64 window_size=64 scores=sharp seed=13"
+#define SCALED "num_tokens=2 num_heads=16 head_dim=64 window_size=64 scales=random lens=uniform seed=14"
+#define STRIDED                                                                                                        \
+  "num_tokens=3 num_heads=9 head_group=8 head_dim=64 window_size=16 out_layout=padded lse_gap=3 index_gap=5 "          \
+  "block_size=5 num_blocks=9 block_gap=1040 seed=15"
+#define LARGE_Q "num_tokens=2 num_heads=13 head_dim=64 window_size=16 q_exponent=20 lens=uniform seed=16"
+#define NAN_CODES "num_tokens=4 num_heads=4 head_dim=64 window_size=16 codes=nan lens=uniform seed=17"
+/* with Q in two turns; */
+#define TURNS "num_tokens=1 num_heads=64 head_group=64 kv_tile=64 window_size=128 seed=18"
+/* online softmax: an extra scope, several tiles in several stages, several passes, splits; */
+#define ONLINE                                                                                                         \
+  "num_tokens=2 num_heads=8 head_group=8 head_dim=64 kv_format=e4m3 scales=random window_size=70 lens=uniform "        \
+  "extra_size=90 extra_format=e4m3 extra_block_size=2 extra_num_blocks=60 extra_lens=uniform scores=m5 seed=21"
+#define PASSES                                                                                                         \
+  "num_tokens=1 num_heads=128 head_group=128 head_dim=64 kv_format=e4m3 window_size=40 extra_size=40 "                 \
+  "extra_format=e4m3 extra_num_blocks=4 seed=22"
+#define SPLITS ONLINE " num_splits=3"
+/* footers, sinks, a cap, KV heads and V's own pool; */
+#define FOOTER                                                                                                         \
+  "num_tokens=2 num_heads=9 head_group=16 kv_format=footer_584 window_size=40 block_size=3 num_blocks=60 block_gap=8 " \
+  "seed=31"
+#define DOUBTFUL FOOTER " scale_bytes=random"
+#define HOLLOW FOOTER " scale_bytes=hollow"
+#define LARGE_TAIL FOOTER " bf16=large scale_bytes=one"
+#define SINKS EXACT " sinks=normal"
+#define CAPPED "num_tokens=2 num_heads=8 head_group=8 head_dim=64 window_size=32 soft_cap=30 seed=33"
+#define GROUPED                                                                                                        \
+  "num_tokens=3 num_heads=12 num_kv_heads=4 head_group=8 head_dim=96 head_dim_v=64 kv_format=bf16 v_indices=own "      \
+  "kv_layout=padded v_slot_gap=16 window_size=60 lens=uniform slots=masked_some seed=34"
+
+#define FAULT(what_, part_, was_, now_, line_, check_)                                                                 \
+  {                                                                                                                    \
+    .what = (what_), .part = (part_), .was = (was_), .now = (now_), .line = (line_), .check = (check_)                 \
+  }
+
+/* What is not ordered is a race, or is read before it is written: which of the two comes first is the schedule's. */
+#define UNORDERED(what_, part_, was_, now_, line_)                                                                     \
+  {                                                                                                                    \
+    .what = (what_), .part = (part_), .was = (was_), .now = (now_), .line = (line_), .check = FAULT_RACE,              \
+    .other = FAULT_UNINITIALISED                                                                                       \
+  }
+
+const fault faults[] = {
+    /* ---- barriers ---- */
+    UNORDERED("no barrier between the flags' first values and their use", "swa_decode.cu",
+              "__syncthreads(); /* before len is looked at: it is still on its way */", "", EXACT),
+    UNORDERED("no barrier between copies and their use by other warps", "gather.cuh",
+              "  //: end\n  __syncthreads();\n  //: if with_groups", "  //: end\n  //: if with_groups", EXACT),
+    UNORDERED("no barrier between tops and weights, exact", "swa_decode.cu",
+              "scores);\n    __syncthreads();\n    row_state state;", "scores);\n    row_state state;", EXACT),
+    UNORDERED("no barrier between weights and values, exact", "swa_decode.cu",
+              "publish_sums(smem, sw, state);\n    __syncthreads();", "publish_sums(smem, sw, state);", EXACT),
+    UNORDERED("no barrier between the rounds of large queries", "swa_decode.cu",
+              "plan.num_heads, 0, load);\n    __syncthreads();\n  }", "plan.num_heads, 0, load);\n  }", LARGE_Q),
+    UNORDERED("no barrier between tops and weights, online", "swa_decode.cu",
+              "    __syncthreads();\n    if constexpr (num_stages > 1) {", "    if constexpr (num_stages > 1) {",
+              ONLINE),
+    UNORDERED("no barrier between weights and values, online", "swa_decode.cu",
+              "scores, state);\n    __syncthreads();\n    mma::correct_values",
+              "scores, state);\n    mma::correct_values", ONLINE),
+    UNORDERED("no barrier between sums and the epilogue, online", "swa_decode.cu",
+              "publish_sums(smem, sw, state);\n  __syncthreads();", "publish_sums(smem, sw, state);", ONLINE),
+    UNORDERED(
+        "no barrier between two passes", "swa_decode.cu",
+        "__syncthreads(); /* every warp has read rows, sums and tops, which the next pass overwrites, and stored its "
+        "out "
+        "*/",
+        "", PASSES),
+    UNORDERED("no barrier between the turns of Q", "mma/mma_sync.cuh", "    } else {\n      sync_q_group();\n    }",
+              "    }", TURNS),
+    FAULT("a barrier waits for twice its warps", "load_q.cuh", "q_group_threads, q_group_threads);",
+          "q_group_threads, 2 * q_group_threads);", TURNS, FAULT_DEADLOCK),
+    FAULT("each warp waits at a barrier of its own", "load_q.cuh", "ptx::bar_sync(1 + threadIdx.x / q_group_threads",
+          "ptx::bar_sync(1 + threadIdx.x / warp_size", TURNS, FAULT_DEADLOCK),
+    UNORDERED(
+        "a barrier that one warp passes by", "swa_decode.cu", "publish_sums(smem, sw, state);\n    __syncthreads();",
+        "publish_sums(smem, sw, state);\n    if (threadIdx.x >= warp_size) {\n      __syncthreads();\n    }", EXACT),
+    UNORDERED("no `__syncwarp` before tails are read", "kv/mend.cuh",
+              "__syncwarp(); /* what the other lanes copied and stored is there */", "", FOOTER),
+    UNORDERED("no `__syncwarp` before tails are overwritten", "kv/mend.cuh",
+              "__syncwarp(); /* the quad has read what its first lane may write */", "", FOOTER),
+    UNORDERED("no barrier between mending and its mark's end", "kv/mend.cuh",
+              "    __syncthreads();\n    if (threadIdx.x == 0) {", "    if (threadIdx.x == 0) {", DOUBTFUL),
+
+    /* ---- asynchronous copies ---- */
+    UNORDERED("copies are not waited for", "gather.cuh", "ptx::cp_async_wait_group<most_pending>();", "", EXACT),
+    UNORDERED("copies are waited for by one group too few", "swa_decode.cu", "settle_rows<K, gather_lead - 1>",
+              "settle_rows<K, gather_lead>", ONLINE),
+    UNORDERED("copies are committed to no group", "gather.cuh", "ptx::cp_async_commit_group();", "", EXACT),
+    FAULT("a tile is gathered into the stage that is read", "swa_decode.cu",
+          "shared_row = (tile - tiles.first) % num_stages * kv_tile;\n    lane_index index",
+          "shared_row = (tile - tiles.first + 1) % num_stages * kv_tile;\n    lane_index index", ONLINE,
+          FAULT_UNINITIALISED),
+    UNORDERED("one stage fewer is gathered into than is read", "swa_decode.cu",
+              "shared_row = (tile - tiles.first) % num_stages * kv_tile;\n    lane_index index",
+              "shared_row = (tile - tiles.first) % (num_stages - 1) * kv_tile;\n    lane_index index", ONLINE),
+    FAULT("a copy from 8 bytes on", "gather.cuh", "row_source + unit * 16,", "row_source + unit * 16 + 8,", EXACT,
+          FAULT_MISALIGNED),
+    UNORDERED("rows of one copy to one place", "gather.cuh",
+              "Layout::unit_offset(shared_row + row_in_copy * num_warps + warp, unit)",
+              "Layout::unit_offset(shared_row + warp, unit)", EXACT),
+    FAULT("a masked row is copied like the others", "gather.cuh",
+          "is_padding || (masked_rows >> from % warp_size & 1) != 0 ? 0 : 16", "is_padding ? 0 : 16",
+          "num_tokens=2 num_heads=8 head_dim=64 window_size=16 num_blocks=0 seed=19", FAULT_BOUNDS),
+
+    /* ---- shared memory ---- */
+    FAULT("the plan has a row too few", "smem_plan.cuh", "rows[stage_rows][row_bytes]; /* KV",
+          "rows[stage_rows - 1][row_bytes]; /* KV", EXACT, FAULT_COMPILER),
+    FAULT("the window's end is not looked at", "softmax.cuh",
+          "return span_positions % (mma_n * score_warps_n) == 0 || w.first_column + n * mma_n < span_positions;",
+          "return true;", EXACT, FAULT_UNINITIALISED),
+    FAULT("has_position has no first value", "swa_decode.cu", "    smem.has_position = 0;\n", "", EXACT,
+          FAULT_UNINITIALISED),
+    FAULT("rounds have no first value", "swa_decode.cu", "smem.row_round[threadIdx.x] = 0;", ";", EXACT,
+          FAULT_UNINITIALISED),
+    FAULT("the swizzle of odd chunks is added instead of flipped", "smem_plan.cuh", "(address ^ chunk % 2 * 64)",
+          "(address + chunk % 2 * 64)", EXACT, FAULT_RESULT),
+    FAULT("values are read unswizzled", "mma/mma_sync.cuh", "v_layout::unit_offset(row, slice_unit",
+          "v_layout::unit_offset(0, slice_unit", EXACT, FAULT_RESULT),
+    FAULT("the mixed lanes of Q are read unmixed", "mma/mma_sync.cuh", "q_address ^ step / 2 * q_mixed_lanes * 16",
+          "q_address", EXACT, FAULT_RESULT),
+
+    /* ---- products ---- */
+    FAULT("values are read without transposing", "mma/mma_sync.cuh", "ptx::ldmatrix_x4_trans(from), s, factor0",
+          "ptx::ldmatrix_x4(from), s, factor0", EXACT, FAULT_RESULT),
+    FAULT("bytes of two rows are paired in another order", "mma/mma_sync.cuh", "ptx::prmt<0x3120>(bytes.w[2 * b]),",
+          "ptx::prmt<0x3210>(bytes.w[2 * b]),", EXACT, FAULT_RESULT),
+    FAULT("the last k-step of values is left out", "mma/mma_sync.cuh", "first < positions; first += group * mma_k",
+          "first + group * mma_k < positions; first += group * mma_k", EXACT, FAULT_RESULT),
+    FAULT("the products of odd chunks are not added", "mma/mma_sync.cuh", "tiles.s[m][n][i] += odd.s[m][n][i];", ";",
+          EXACT, FAULT_RESULT),
+
+    /* ---- masks, lengths and addresses ---- */
+    FAULT("len is not clamped to the window", "plan.cuh",
+          "len >= static_cast<lens_type>(size) ? size : static_cast<unsigned>(len)", "static_cast<unsigned>(len)",
+          EDGES, FAULT_BOUNDS),
+    FAULT("a negative len is not 0", "plan.cuh", "return len <= 0 ? 0 : len >= static_cast<lens_type>(size)",
+          "return static_cast<unsigned>(len) >= static_cast<unsigned>(size)", EDGES, FAULT_RESULT),
+    FAULT("positions past len are read", "plan.cuh", "return position < len ? row[position] : -1;",
+          "return row[position];", EDGES, FAULT_BOUNDS),
+    FAULT("a slot one past the pool is read", "plan.cuh", "index >= static_cast<index_type>(scope.num_slots)",
+          "index > static_cast<index_type>(scope.num_slots)", EXACT, FAULT_BOUNDS),
+    FAULT("negative slots are read", "plan.cuh", "return index < 0 || index", "return index == -1 || index", EXACT,
+          FAULT_BOUNDS),
+    FAULT("a masked position counts", "softmax.cuh", "column.bias = is_masked ? -__int_as_float(0x7f800000) : 0.0f;",
+          "column.bias = 0.0f;", EXACT, FAULT_RESULT),
+    FAULT("no position is noted as unmasked", "gather.cuh", "atomicOr(&smem.has_position, 1u);", ";", EXACT,
+          FAULT_RESULT),
+    FAULT("blocks are taken for packed", "plan.cuh", "block * pool.block_stride_bytes",
+          "block * scope.block_size * pool.slot_stride_bytes", STRIDED, FAULT_RESULT),
+    FAULT("rows of indices are taken for packed", "plan.cuh",
+          "static_cast<const index_type *>(pool.indices) + token * scope.indices_token_stride;\n  return",
+          "static_cast<const index_type *>(pool.indices) + token * window_size;\n  return", STRIDED, FAULT_RESULT),
+    FAULT("every KV head has the first one's rows", "plan.cuh", " + kv_head * pool.kv_head_stride_bytes;", ";", GROUPED,
+          FAULT_RESULT),
+    FAULT("V's rows are found by K's slots", "gather.cuh", "params.v, kv_head, slots.v, at)",
+          "params.v, kv_head, slots.k, at)", GROUPED, FAULT_RESULT),
+    FAULT("out has half its stride", "epilogue.cuh", "out += 16 * params.out_head_stride;",
+          "out += 8 * params.out_head_stride;", EXACT, FAULT_RESULT),
+    FAULT("heads past the last are stored", "epilogue.cuh", "return first_head + row < plan.num_heads && (", "return (",
+          EXACT, FAULT_BOUNDS),
+    FAULT("LSE is stored as if packed", "epilogue.cuh", "plan.token * params.lse_token_stride",
+          "plan.token * params.num_heads", STRIDED, FAULT_RESULT),
+
+    /* ---- softmax and scales ---- */
+    FAULT("the row's scale is left out of scores", "softmax.cuh", "column.scale = is_masked ? 0.0f : scale;",
+          "column.scale = is_masked ? 0.0f : 1.0f;", SCALED, FAULT_RESULT),
+    FAULT("the row's scale is left out of weights", "softmax.cuh", "p0 * scale0, p1 * scale1", "p0, p1", SCALED,
+          FAULT_RESULT),
+    FAULT("a row's top is not that of all its lanes", "softmax.cuh",
+          "x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));", "", SHARP, FAULT_RESULT),
+    FAULT("a row's sum is not that of all its lanes", "softmax.cuh", "sum += __shfl_xor_sync(0xffffffffu, sum, 2);", "",
+          EXACT, FAULT_RESULT),
+    FAULT("sums are not brought to a new top", "softmax.cuh", "row_sum *= correction;", "", ONLINE, FAULT_RESULT),
+    FAULT("values are not brought to a new top", "softmax.cuh", "smem.row_correction[row] = correction;",
+          "smem.row_correction[row] = 1.0f;", ONLINE, FAULT_RESULT),
+    FAULT("LSE stays in units of log2", "epilogue.cuh", "ptx::lg2(row_total(smem, row))) * ln_2;",
+          "ptx::lg2(row_total(smem, row)));", EXACT, FAULT_RESULT),
+    FAULT("sinks are left out", "epilogue.cuh",
+          "total += ptx::ex2(smem.sink[row] - subtracted_of(row_top_of(smem, row)));", "", SINKS, FAULT_RESULT),
+    FAULT("the cap has another sign", "softmax.cuh", "cap - 2.0f * cap * ptx::rcp", "cap + 2.0f * cap * ptx::rcp",
+          CAPPED, FAULT_RESULT),
+    FAULT("a query that is too large for f16 is not tried again", "mma/mma_sync.cuh",
+          "atomicMax(&smem.last_round, round + 1);", "", LARGE_Q, FAULT_RESULT),
+    {.what = "NaN codes are not noted, where they need to be",
+     .part = "mma/mma_sync.cuh",
+     .was = "atomicOr(&smem.has_nan_code, 1u);",
+     .now = "",
+     .line = NAN_CODES,
+     .check = FAULT_RESULT,
+     .arch = "sm_80"},
+
+    /* ---- footers ---- */
+    FAULT("scale bytes are looked for a slot further", "kv/e8m0.cuh", "(scale_rows)[at.slot_in_block]",
+          "(scale_rows)[at.slot_in_block + 1]", FOOTER, FAULT_RESULT),
+    FAULT("factors of positions 8 on are those of 6 on", "mma/mma_sync.cuh", "factor1 = pairs[4];",
+          "factor1 = pairs[3];", FOOTER, FAULT_RESULT),
+    FAULT("scale bytes that are far apart are not mended", "kv/mend.cuh",
+          "is_doubtful |= is_far_below(scales.of(group), row_byte);", ";", HOLLOW, FAULT_RESULT),
+    FAULT("tails that are too large are not mended", "kv/mend.cuh", "smem.tail_factor[row] = -factor;\n", "\n",
+          LARGE_TAIL, FAULT_RESULT),
+    FAULT("a row is mended by its largest byte", "kv/mend.cuh", "(word & 0x7f7f7f7fu) == 0 || byte", "byte", HOLLOW,
+          FAULT_RESULT),
+
+    /* ---- splits ---- */
+    FAULT("the last split but one adds up", "splits.cuh", "params.num_splits - 1) == params.num_splits - 1;",
+          "params.num_splits - 1) == params.num_splits - 2;", SPLITS, FAULT_RESULT),
+    FAULT("the count of splits does not return to 0", "splits.cuh", "atomicInc(at.count, params.num_splits - 1)",
+          "atomicInc(at.count, ~0u)", SPLITS, FAULT_RESULT),
+    FAULT("a split's share lacks a tile", "swa_decode.cu", "min(tiles.first + share, tiles.end)",
+          "min(tiles.first + share - 1, tiles.end)", SPLITS, FAULT_RESULT),
+    FAULT("tiles that do not divide among splits are left out", "swa_decode.cu",
+          "(tiles.end + params.num_splits - 1) / params.num_splits", "tiles.end / params.num_splits", SPLITS,
+          FAULT_RESULT),
+    FAULT("another split's sums are read", "splits.cuh", "at.rows[split * pass_rows + row]",
+          "at.rows[(split + 1) * pass_rows + row]", SPLITS, FAULT_RESULT),
+    FAULT("sums of other warps are left where splits are added", "splits.cuh", "smem.row_sum[row].of[n] = 0.0f;", ";",
+          SPLITS, FAULT_RESULT),
+    {.what = "no barrier before a split is counted",
+     .part = "splits.cuh",
+     .was = "__syncthreads();\n  bool is_last = false;",
+     .now = "bool is_last = false;",
+     .line = SPLITS,
+     .check = FAULT_UNCAUGHT,
+     .why = "races in global memory are not looked for, and a block that has counted ends before another one begins"},
+    {.what = "no fence before a split is counted",
+     .part = "splits.cuh",
+     .was = "__threadfence(); /* what was stored, before the count */",
+     .now = "",
+     .line = SPLITS,
+     .check = FAULT_UNCAUGHT,
+     .why = "the emulator's global memory is one for all blocks, and a store is seen by all at once"},
+
+    /* ---- merges ---- */
+    FAULT("one part too many is read", "swa_merge.cu", "if (i < params.num_parts)", "if (i <= params.num_parts)",
+          "three_parts_with_sinks", FAULT_BOUNDS),
+    FAULT("threads past the last unit go on", "swa_merge.cu", "if (index >= params.num_heads * params.row_units) {",
+          "if (false) {", "odd_row", FAULT_BOUNDS),
+    FAULT("an empty part counts", "swa_merge.cu", "parts.lse[i] == params.parts_empty_lse", "false",
+          "empty_plus_infinity", FAULT_RESULT),
+    FAULT("parts' LSE in base 2 is taken for natural", "swa_merge.cu", "parts.lse[i] * params.parts_lse_factor",
+          "parts.lse[i]", "base_2_to_e", FAULT_RESULT),
+    FAULT("the largest LSE is not subtracted", "swa_merge.cu", "sums.top = fmaxf(sums.top, parts.lse[i]);",
+          "sums.top = 0.0f;", "far_below_zero", FAULT_RESULT),
+    FAULT("sinks are left out of a merge", "swa_merge.cu", "sums.total + ptx::ex2((sink - sums.top) * log2_e)",
+          "sums.total", "three_parts_with_sinks", FAULT_RESULT),
+    FAULT("rows of parts are taken for packed", "swa_merge.cu", "head * params.outs_head_stride;",
+          "head * params.row_units * unit_elems;", "padded_parts", FAULT_RESULT),
+};
+const size_t num_faults = sizeof faults / sizeof faults[0];
