@@ -2,14 +2,15 @@
 /* One lane's access to memory: which memory, whether it is there, aligned, written, and in no race. */
 #include <stdio.h>
 
-#include "exec.h"
+#include "global_race.h"
 
 static const char *kind_words(emu_access_kind kind)
 {
-  return kind == EMU_READ     ? "read"
-         : kind == EMU_WRITE  ? "write"
-         : kind == EMU_ATOMIC ? "atomic access"
-                              : "mbarrier use";
+  return kind == EMU_READ           ? "read"
+         : kind == EMU_WRITE        ? "write"
+         : kind == EMU_ATOMIC       ? "atomic access"
+         : kind == EMU_STRONG_WRITE ? "write"
+                                    : "mbarrier use";
 }
 
 emu_space emu_generic(uint64_t address, uint64_t *address_out)
@@ -78,21 +79,26 @@ static uint8_t *access_global(emu_warp *warp, const emu_step *step, unsigned lan
   }
   uint8_t *states = memory->states + offset;
   const bool is_chained = warp->block->grid->launch->chain != 0;
-  if (!is_chained && emu_all_state(states, size, EMU_BYTE_WRITTEN)) {
+  const bool is_write = kind == EMU_WRITE || kind == EMU_STRONG_WRITE;
+  const bool is_followed = warp->block->grid->races != NULL;
+  if (!is_chained && !is_followed && emu_all_state(states, size, EMU_BYTE_WRITTEN)) {
     return memory->data + offset;
   }
   for (uint32_t i = 0; i < size; i++) {
     if ((states[i] & EMU_BYTE_STATE) == EMU_BYTE_NONE) {
       return out_of_bounds(warp, step, lane, "global", address, size, kind);
     }
-    if (kind != EMU_WRITE && (states[i] & EMU_BYTE_STATE) != EMU_BYTE_WRITTEN) {
+    if (!is_write && (states[i] & EMU_BYTE_STATE) != EMU_BYTE_WRITTEN) {
       return never_written(warp, step, lane, "global", address, size);
     }
+  }
+  if (is_followed && !emu_global_race_access(warp, step, lane, address, size, kind)) {
+    return NULL;
   }
   if (is_chained && !mark_chain(warp, step, lane, address, states, size, kind)) {
     return NULL;
   }
-  for (uint32_t i = 0; i < size && kind == EMU_WRITE; i++) {
+  for (uint32_t i = 0; i < size && is_write; i++) {
     states[i] = (uint8_t)((states[i] & ~EMU_BYTE_STATE) | EMU_BYTE_WRITTEN);
   }
   return memory->data + offset;
@@ -225,7 +231,7 @@ static uint8_t *access_local(emu_warp *warp, const emu_step *step, unsigned lane
     return out_of_bounds(warp, step, lane, "local", address, size, kind);
   }
   const size_t at = ((size_t)warp->index * EMU_LANES + lane) * bytes + address;
-  if (kind == EMU_WRITE) {
+  if (kind == EMU_WRITE || kind == EMU_STRONG_WRITE) {
     memset(block->local_states + at, EMU_BYTE_WRITTEN, size);
   } else if (!emu_all_state(block->local_states + at, size, EMU_BYTE_WRITTEN)) {
     return never_written(warp, step, lane, "local", address, size);

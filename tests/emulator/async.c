@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tensor_memory.h"
 #include "bulk.h"
+#include "global_race.h"
 
 #include <stdlib.h>
 
@@ -130,6 +131,7 @@ void emu_async_start(emu_block *block)
   emu_mbarriers_start(block);
   emu_tensor_start(block);
   memset(block->agents, 0, sizeof block->agents);
+  emu_heard_start(block);
   emu_warpgroups_start(block);
   for (uint32_t w = 0; w < block->num_warps; w++) {
     emu_copies_start(&block->warps[w]);
@@ -163,6 +165,7 @@ void emu_async_free(emu_block *block)
     event = next;
   }
   cluster->events = NULL;
+  emu_heard_start(block);
   for (uint32_t w = 0; w < block->num_warps; w++) {
     emu_copies_free(&block->warps[w]);
     emu_bulks_free(&block->warps[w]);

@@ -11,7 +11,11 @@
 enum {
   EMU_LAUNCH_AGENT_ROW = 1,
   EMU_BULK_AGENT_ROW,
-  EMU_EXTRA_AGENT_ROWS = EMU_BULK_AGENT_ROW + EMU_AGENTS / EMU_LANES
+
+  /* global_race.h: a lane for each warp of the block */
+  EMU_HEARD_ROW = EMU_BULK_AGENT_ROW + EMU_AGENTS / EMU_LANES,
+  EMU_ACQUIRED_ROW,
+  EMU_EXTRA_AGENT_ROWS
 };
 
 /* One of the agents in the rows from EMU_BULK_AGENT_ROW on, for one operation of a thread. What the agent did before is

@@ -282,6 +282,7 @@ void emu_cluster_start(emu_cluster *cluster, uint64_t number)
   }
   cluster->progress = cluster->clock = 0;
   cluster->next_due = UINT64_MAX;
+  cluster->number = (uint32_t)number;
   emu_cluster_barrier_start(cluster);
   for (uint32_t b = 0; b < cluster->num_blocks; b++) {
     start_block(&cluster->blocks[b], first);

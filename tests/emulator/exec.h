@@ -58,6 +58,8 @@ struct emu_warp {
   uint32_t cluster_arrived;      /* lanes that are at the cluster's barrier, */
   uint32_t cluster_passed;       /* and that have not waited since it completed */
   struct emu_copies *copies;     /* async.c: pending cp.async, NULL while there was none */
+  const uint8_t *stored;         /* what a plain store is about to write; NULL: unknown */
+  struct emu_heard *heard;       /* global_race.c: of other clusters */
   struct emu_bulks *bulks;       /* bulk.c: groups of bulk operations, NULL while there was none */
   struct emu_products *products; /* warpgroup.h: NULL while there was no wgmma or setmaxnreg */
 };
@@ -100,6 +102,7 @@ struct emu_block {
 
 struct emu_cluster {
   emu_grid *grid;
+  uint32_t number; /* in the launch */
   emu_block *blocks;
   uint32_t num_blocks;
   uint64_t random;
@@ -123,6 +126,7 @@ struct emu_grid {
   uint8_t *params;    /* param_bytes */
   _Atomic int result; /* EMU_OK until the first fault */
   emu_message *report;
+  struct emu_global_race *races;     /* global_race.c; NULL: not followed */
   _Atomic int lets_dependents_begin; /* griddepcontrol.launch_dependents was met */
   _Atomic uint64_t next_cluster, warp_steps, thread_steps;
 };
@@ -203,9 +207,10 @@ typedef enum emu_space {
 typedef enum emu_access_kind {
   EMU_READ,
   EMU_WRITE,
-  EMU_ATOMIC,      /* reads and writes; does not race with other atomics */
-  EMU_BARRIER_USE, /* an mbarrier's eight bytes, which nothing else may touch */
-  EMU_BARRIER_INIT /* makes eight bytes an mbarrier */
+  EMU_ATOMIC,       /* reads and writes; does not race with other atomics */
+  EMU_STRONG_WRITE, /* does not race with atomics either */
+  EMU_BARRIER_USE,  /* an mbarrier's eight bytes, which nothing else may touch */
+  EMU_BARRIER_INIT  /* makes eight bytes an mbarrier */
 } emu_access_kind;
 
 /* Where size bytes are on the host, after all checks that the kind asks for; NULL after emu_fault. */

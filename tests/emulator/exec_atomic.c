@@ -5,6 +5,7 @@
 
 #include "atomic.h"
 #include "families.h"
+#include "global_race.h"
 #include "lanes.h"
 #include "numbers.h"
 
@@ -149,6 +150,12 @@ static emu_next run(emu_warp *warp, const emu_step *step, uint32_t active, emu_s
     const uint64_t b = emu_lane(warp, &step->src[1], lane) & mask;
     const uint64_t c = operation == EMU_ATOMIC_CAS ? emu_lane(warp, &step->src[2], lane) & mask : 0;
     const unsigned which = (unsigned)((uintptr_t)at / 16 % LOCKS);
+    const bool is_followed = emu_strong_begin(warp, at);
+    if (is_followed) {
+      /* Order: relaxed, acquire, release, acq_rel. */
+      emu_strong_read(warp, lane, at, step->mods[0] == 2 || step->mods[0] == 4);
+      emu_strong_write(warp, lane, at, step->mods[0] >= 3, true);
+    }
     lock(which);
     uint64_t old = 0;
     memcpy(&old, at, size);
@@ -157,6 +164,9 @@ static emu_next run(emu_warp *warp, const emu_step *step, uint32_t active, emu_s
     const uint64_t made = apply(operation, type, old, b, c, in_global);
     memcpy(at, &made, size);
     unlock(which);
+    if (is_followed) {
+      emu_strong_end(warp);
+    }
     if (step->num_dst > 0) {
       emu_set_lane(warp, &step->dst[0], lane, old);
     }

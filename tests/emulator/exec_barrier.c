@@ -2,6 +2,7 @@
 /* The sixteen barriers of a block, and fences. */
 #include "async.h"
 #include "families.h"
+#include "global_race.h"
 #include "lanes.h"
 
 enum { SYNC, ARRIVE, RED_AND, RED_OR, RED_POPC };
@@ -165,8 +166,10 @@ static emu_next barrier(emu_warp *warp, const emu_step *step, uint32_t active)
 /* Memory is one and each access whole: order needs no doing but for the race check. */
 static emu_next fence(emu_warp *warp, const emu_step *step, uint32_t active)
 {
-  (void)step;
   emu_race_fence(warp->block->race, warp->index, active);
+  if (step->arg != 0 ? step->mods[0] > 1 : step->mods[1] > 2) { /* gpu, sys */
+    emu_strong_fence(warp, active);
+  }
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   return EMU_NEXT;
 }
@@ -190,7 +193,7 @@ static emu_next fence(emu_warp *warp, const emu_step *step, uint32_t active)
 static const emu_row rows[] = {
     BARRIER("bar", ""),
     BARRIER("barrier", ".aligned?"),
-    ROW("membar.cta|gl|sys", "", fence, 0, 0, 0),
+    ROW("membar.cta|gl|sys", "", fence, 0, 1, 0),
     ROW("fence.sc|acq_rel|acquire|release?.cta|cluster|gpu|sys", "", fence, 0, 0, 70),
     ROW("fence.acquire.sync_restrict::shared::cluster.cluster", "", fence, 0, 0, 90),
     ROW("fence.release.sync_restrict::shared::cta.cluster", "", fence, 0, 0, 90),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loads and stores. What caches do, and in which order others see a write, is not modelled: memory is one. */
 #include "families.h"
+#include "global_race.h"
 #include "lanes.h"
 
 /* The types' bytes, in the order of TYPES, and whether a load extends the sign. */
@@ -12,6 +13,7 @@ static const uint8_t is_signed[] = {0, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0}
  * last but one the vector, the last the type. */
 enum { ORDER, SCOPE, SPACE, HINT1, HINT2, HINT3, VECTOR, TYPE };
 #define ORDERS "weak|volatile|relaxed|acquire|release|mmio?"
+enum { ACQUIRE = 4, RELEASE };
 #define SCOPES "cta|cluster|gpu|sys?"
 /* L1 eviction, L2 eviction, prefetch: no effect here. */
 #define EVICTIONS                                                                                                      \
@@ -35,6 +37,22 @@ static uint64_t extend(uint64_t value, unsigned size, bool sign)
   return sign ? (uint64_t)((int64_t)(value << unused) >> unused) : value;
 }
 
+static void read_lane(const emu_warp *warp, const emu_step *step, unsigned lane, const uint8_t *from, unsigned size)
+{
+  const bool sign = is_signed[step->mods[TYPE]];
+  for (unsigned i = 0; i < step->num_dst; i++) {
+    if (size == 4) {
+      uint32_t word;
+      memcpy(&word, from + (size_t)4 * i, 4);
+      emu_set_lane(warp, &step->dst[i], lane, step->dst[i].size == 8 ? extend(word, 4, sign) : word);
+    } else {
+      uint64_t value = 0;
+      memcpy(&value, from + (size_t)size * i, size);
+      emu_set_lane(warp, &step->dst[i], lane, extend(value, size, sign));
+    }
+  }
+}
+
 static emu_next load(emu_warp *warp, const emu_step *step, uint32_t active)
 {
   const unsigned type = step->mods[TYPE], size = sizes[type], count = step->num_dst;
@@ -51,18 +69,13 @@ static emu_next load(emu_warp *warp, const emu_step *step, uint32_t active)
     if (from == NULL) {
       return EMU_FAULT;
     }
-    if (size == 4) {
-      for (unsigned i = 0; i < count; i++) {
-        uint32_t word;
-        memcpy(&word, from + 4 * i, 4);
-        emu_set_lane(warp, &step->dst[i], lane, step->dst[i].size == 8 ? extend(word, 4, is_signed[type]) : word);
-      }
-      continue;
+    const bool is_followed = kind == EMU_ATOMIC && emu_strong_begin(warp, from);
+    if (is_followed) {
+      emu_strong_read(warp, lane, from, step->mods[ORDER] == ACQUIRE);
     }
-    for (unsigned i = 0; i < count; i++) {
-      uint64_t value = 0;
-      memcpy(&value, from + (size_t)size * i, size);
-      emu_set_lane(warp, &step->dst[i], lane, extend(value, size, is_signed[type]));
+    read_lane(warp, step, lane, from, size);
+    if (is_followed) {
+      emu_strong_end(warp);
     }
   }
   return EMU_NEXT;
@@ -79,14 +92,25 @@ static emu_next store(emu_warp *warp, const emu_step *step, uint32_t active)
   const emu_access_kind kind = kind_of(step, EMU_WRITE);
   EMU_FOR_LANES(lane, active)
   {
+    uint8_t bytes[64];
+    for (unsigned i = 0; i < count; i++) {
+      const uint64_t value = emu_lane(warp, &step->src[i + 1], lane);
+      memcpy(bytes + (size_t)size * i, &value, sizeof value);
+    }
+    warp->stored = bytes;
     uint8_t *to = emu_access(warp, step, lane, space, emu_address(warp, step, &step->src[0], lane), size * count,
-                             kind == EMU_ATOMIC ? EMU_WRITE : kind);
+                             kind == EMU_ATOMIC ? EMU_STRONG_WRITE : kind);
+    warp->stored = NULL;
     if (to == NULL) {
       return EMU_FAULT;
     }
-    for (unsigned i = 0; i < count; i++) {
-      const uint64_t value = emu_lane(warp, &step->src[i + 1], lane);
-      memcpy(to + (size_t)size * i, &value, size);
+    const bool is_followed = kind == EMU_ATOMIC && emu_strong_begin(warp, to);
+    if (is_followed) {
+      emu_strong_write(warp, lane, to, step->mods[ORDER] == RELEASE, false);
+    }
+    memcpy(to, bytes, (size_t)size * count);
+    if (is_followed) {
+      emu_strong_end(warp);
     }
   }
   return EMU_NEXT;

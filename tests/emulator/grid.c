@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A launch: its checks, and its clusters shared among threads of the host. */
-#include "exec.h"
+#include "global_race.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -194,6 +194,9 @@ int emu_run(const emu_device *device, const emu_launch *launch, emu_run_stats *s
   if (launch->params_size > 0) {
     memcpy(grid.params, launch->params, launch->params_size);
   }
+  if ((uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2] > 1) {
+    grid.races = emu_global_race_make();
+  }
   if (launch->chain > 1) {
     emu_marks_clear(launch->chain % 2 == 1 ? EMU_MARKS : EMU_MARKS << 2); /* of the last but one, which has ended */
   }
@@ -202,6 +205,7 @@ int emu_run(const emu_device *device, const emu_launch *launch, emu_run_stats *s
       && (!launch->is_followed || !atomic_load(&grid.lets_dependents_begin) || atomic_load(&grid.result) != EMU_OK)) {
     emu_marks_clear(EMU_MARKS | EMU_MARKS << 2);
   }
+  emu_global_race_free(grid.races);
   free(grid.params);
   if (stats != NULL) {
     *stats = (emu_run_stats){atomic_load(&grid.warp_steps), atomic_load(&grid.thread_steps)};

@@ -21,7 +21,7 @@ static size_t write_text(char *to, size_t room, const emu_snippet *snippet)
 {
   const char *arch = snippet->arch != NULL ? snippet->arch : "sm_90a";
   char cluster[64] = "";
-  if (snippet->blocks > 1) {
+  if (snippet->blocks > 1 && !snippet->apart) {
     snprintf(cluster, sizeof cluster, ".reqnctapercluster %u\n", snippet->blocks);
   }
   size_t at = (size_t)snprintf(to, room, head, arch, cluster);

@@ -13,6 +13,7 @@ typedef struct emu_snippet {
   const char *text; /* with %a0 ... %a7 and %d0 ... %d3 of 32 bits, %la0 ... %la3 and %ld0 ... %ld3 of 64 */
   unsigned threads; /* of a block; 0: 32 */
   unsigned blocks;  /* all of one cluster; 0: 1 */
+  unsigned apart;   /* when not 0: each block is a cluster of its own */
   unsigned shared;  /* dynamic shared memory at the symbol shared */
   uint64_t in[128][SNIPPET_WORDS];  /* [thread]: %a is the lower half of its word, %la the word */
   uint64_t out[128][SNIPPET_WORDS]; /* %d0 to %d3, then %ld0 to %ld3 */
