@@ -142,6 +142,7 @@ static decode_result check_problem(decode_problem *problem, decode_data *data, d
 {
   const decode_device *device = problem->device;
   swa_jit_status status = device->decode(device->data, &data->config, &problem->args);
+  const char *fault;
 
   if (status == SWA_JIT_UNSUPPORTED) {
     return DECODE_REFUSED;
@@ -154,6 +155,10 @@ static decode_result check_problem(decode_problem *problem, decode_data *data, d
   }
   if (!decode_judge(data, device->num_threads, verdict)) {
     return fail(verdict, "comparing", "no host memory");
+  }
+  fault = device->seen != NULL ? device->seen(device->data, data) : NULL;
+  if (fault != NULL && verdict->num_faults == 0) {
+    return fail(verdict, "beside another device", fault);
   }
   return verdict->num_faults == 0 ? DECODE_PASSED : DECODE_FAILED;
 }

@@ -15,6 +15,8 @@ typedef struct decode_device {
   /* Launches and waits. UNSUPPORTED: the configuration does not fit the device's architecture, which is no failure. */
   swa_jit_status (*decode)(void *data, const swa_jit_config *config, const swa_jit_decode_args *args);
   const char *(*message)(void *data);
+  /* May be NULL: is shown what a launch left in out and LSE. Returns NULL, or why that is a fault. */
+  const char *(*seen)(void *data, const decode_data *left);
   unsigned num_threads; /* for the reference */
 } decode_device;
 

@@ -151,6 +151,13 @@ static sj_presence open_library(const char *cache_dir, gpu *g)
   return SJ_DEVICE_PRESENT;
 }
 
+static const char *gpu_seen(void *data, const decode_data *left)
+{
+  gpu *g = data;
+
+  return g->results != NULL ? results_take(g->results, left) : NULL;
+}
+
 sj_presence gpu_open(const char *cache_dir, gpu *gpu_out)
 {
   sj_presence presence;
@@ -168,6 +175,7 @@ sj_presence gpu_open(const char *cache_dir, gpu *gpu_out)
                                    .read = gpu_read,
                                    .decode = gpu_decode,
                                    .message = gpu_message,
+                                   .seen = gpu_seen,
                                    .num_threads = num_processors()};
   return open_library(cache_dir, gpu_out);
 }

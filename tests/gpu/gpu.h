@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "device.h"
+#include "results.h"
 
 typedef struct gpu {
   sj_device device;
@@ -13,6 +14,7 @@ typedef struct gpu {
   sj_stream stream;
   uint64_t rounds;     /* of launches that a race could spoil; the caller's to set */
   decode_device table; /* its data is this struct */
+  results *results;    /* NULL: no other device's are of interest; the caller's to set */
   char message[600];   /* why the last call of the table failed */
 } gpu;
 

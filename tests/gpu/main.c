@@ -19,6 +19,8 @@ typedef struct options {
   const char *sets;
   const char *one;
   const char *cache_dir;
+  const char *write;
+  const char *compare;
   uint64_t cases;
   uint64_t seed;
   uint64_t jobs;
@@ -39,6 +41,9 @@ static const sj_cli_option option_table[] = {
     {SJ_CLI_NUMBER, "limit", "S", offsetof(options, limit), 1, 3600,
      "seconds after which a case counts as hanging and ends the run (default: 60)"},
     {SJ_CLI_TEXT, "cache-dir", "DIR", offsetof(options, cache_dir), 0, 0, "store for the kernels (default: none)"},
+    {SJ_CLI_TEXT, "write", "FILE", offsetof(options, write), 0, 0, "keep some of each case's results"},
+    {SJ_CLI_TEXT, "compare", "FILE", offsetof(options, compare), 0, 0,
+     "compare them with what another device of this architecture wrote"},
 };
 
 static const char *const description[] = {"Compares the kernels on this machine's device with a reference in doubles.",
@@ -310,6 +315,34 @@ static int run(gpu *g, const options *o)
   return tally.failed == 0 && tally.passed > 0 ? 0 : 1;
 }
 
+/* The run with results of another device beside it, or kept for one. */
+static int run_beside(gpu *g, const options *o)
+{
+  results beside;
+  int status;
+
+  if (o->write == NULL && o->compare == NULL) {
+    return run(g, o);
+  }
+  if (!results_open(o->write, o->compare, &beside)) {
+    printf("test_gpu: %s\n", beside.fault);
+    return 1;
+  }
+  g->results = &beside;
+  status = run(g, o);
+  printf("%llu cases %s", (unsigned long long)beside.num_cases, o->write != NULL ? "kept\n" : "compared; ");
+  if (o->write == NULL) {
+    printf("%llu of %llu elements differ, by at most %.2f bf16 steps; LSE by %.1e\n",
+           (unsigned long long)beside.num_different, (unsigned long long)beside.num_elements, beside.worst_steps,
+           beside.worst_lse);
+  }
+  if (!results_close(&beside)) {
+    printf("test_gpu: %s cannot be written\n", o->write);
+    return 1;
+  }
+  return beside.num_cases > 0 ? status : 1;
+}
+
 int main(int argc, char **argv)
 {
   options o = {.sets = "all", .cases = 60, .seed = 1, .jobs = 16, .rounds = 10, .limit = 60};
@@ -319,6 +352,10 @@ int main(int argc, char **argv)
 
   if (outcome != SJ_CLI_RUN) {
     return outcome == SJ_CLI_SHOWN ? 0 : 2;
+  }
+  if (o.write != NULL && o.compare != NULL) {
+    fprintf(stderr, "test_gpu: --write and --compare do not go together\n");
+    return 2;
   }
   switch (gpu_open(o.cache_dir, &g)) {
   case SJ_DEVICE_PRESENT:
@@ -331,7 +368,7 @@ int main(int argc, char **argv)
     return 1;
   }
   g.rounds = o.rounds;
-  status = run(&g, &o);
+  status = run_beside(&g, &o);
   gpu_close(&g);
   return status;
 }

@@ -76,6 +76,7 @@ static const golden_row rows[] = {
     LOP3(0xc0, 0xca, 0xe8, 0xfe),
     TEXT("add|sub.cc.u32|s32", "=w=w ww", "$ r0, a0, a1;\naddc.u32 r1, a1, 0;"),
     TEXT("add|sub.cc.u64|s64", "=l=w ll", "$ r0, a0, a1;\naddc.u32 r1, 0, 0;"),
+    TEXT("subc.cc.u32|s32", "=w=w www", "add.cc.u32 t0, a2, a0;\n$ r0, a0, a1;\naddc.u32 r1, a2, 0;"),
     TEXT("addc.u32|s32", "=w www", "add.cc.u32 t0, a2, a0;\n$ r0, a0, a1;"),
     TEXT("addc.cc.u32|s32", "=w=w www", "add.cc.u32 t0, a2, a0;\n$ r0, a0, a1;\naddc.u32 r1, 0, 0;"),
     TEXT("addc.cc?.u64|s64", "=l lll", "add.cc.u64 u0, a2, a0;\n$ r0, a0, a1;"),

@@ -124,6 +124,17 @@ static const golden_row rows[] = {
          "setp.ne.u32 q0, thread, 0;\nmov.b32 r0, 9;\n@q0 bra behind;\n"
          "mbarrier.init.shared.b64 [pool+8064], 5;\nmbarrier.arrive.shared.b64 u0, [pool+8064];\n"
          "mbarrier.arrive.shared.b64 u0, [pool+8064];\n$ r0, u0;\nbehind:"),
+    TEXT("cp.async.bulk.shared::cluster|shared::cta.global.mbarrier::complete_tx::bytes", "=w w",
+         MEET "@q0 mbarrier.init.shared.b64 [pool+8064], 1;\nfence.proxy.async.shared::cta;\nbar.sync 0;\n"
+              "@q0 mbarrier.arrive.expect_tx.shared.b64 u0, [pool+8064], 1024;\n"
+              "@q0 $ [pool], [input], 1024, [pool+8064];\n"
+              "again:\nmbarrier.try_wait.parity.shared.b64 q1, [pool+8064], 0;\n@!q1 bra again;\n"
+              "xor.b32 t0, thread, 65;\nmov.u32 t1, pool;\nmad.lo.u32 t0, t0, 8, t1;\nld.shared.b32 r0, [t0];"),
+    TEXT("cp.async.bulk.global.shared::cta.bulk_group", "=w w",
+         MEET "st.shared.b32 [row], a0;\nst.shared.b32 [row+4], a0;\nst.shared.b32 [row+8], a0;\n"
+              "st.shared.b32 [row+12], a0;\nfence.proxy.async.shared::cta;\nbar.sync 0;\n"
+              "@q0 $ [memory], [pool], 2048;\n@q0 cp.async.bulk.commit_group;\n@q0 cp.async.bulk.wait_group 0;\n"
+              "bar.sync 0;\nmul.wide.u32 u1, thread, 48;\nsub.u64 u1, memory, u1;\nld.global.b32 r0, [u1];"),
     TEXT("fence.mbarrier_init.release.cluster", "=w w", "$;\nmov.b32 r0, a0;"),
 };
 

@@ -22,6 +22,10 @@ static const golden_row rows[] = {
     TEXT("redux.sync.and|or|xor.b32", "=w w", "$ r0, a0, " ALL ";"),
     TEXT("redux.sync.and|or.b32", "=w k", "or.b32 t0, a0, 0x40;\n$ r0, t0, " ALL ";"),
     TEXT("redux.sync.add|min|max.u32|s32", "=w w", EVEN "$ r0, a0, 0x55555555;\nbehind:"),
+    /* Which lane it is is not documented: one, which all name. */
+    TEXT("elect.sync", "=w=p w",
+         "$ t0|q0, " ALL ";\nsetp.eq.u32 q1, t0, lane;\nxor.pred r1, q0, q1;\n"
+         "match.all.sync.b32 t1|q2, t0, " ALL ";\nselp.b32 r0, 1, 0, q2;"),
     TEXT("activemask.b32", "=w w", "$ r0;"),
     TEXT("bar.warp.sync", "=w w", "st.shared.b32 [row], a0;\n$ " ALL ";\nld.shared.b32 r0, [beside];"),
     TEXT("bar|barrier.sync", "=w w", "st.shared.b32 [row], a0;\n$ 0;\nld.shared.b32 r0, [across];"),

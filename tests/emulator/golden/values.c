@@ -124,7 +124,7 @@ static uint64_t small_whole(uint64_t random, unsigned exponent_bits, unsigned ma
 static uint64_t word_of(uint64_t *state, char letter)
 {
   uint64_t word = 0;
-  const char *of_8 = strchr("yzYZPQ", letter), *of_16 = strchr("ijUXVWMN", letter);
+  const char *of_8 = strchr("yzYZPQFG", letter), *of_16 = strchr("ijUXVWMNACJ", letter);
   const unsigned width = of_8 != NULL ? 8 : of_16 != NULL ? 16 : 32;
   for (unsigned at = 0; at < 32; at += width) {
     const uint64_t random = draw(state), special = random >> 40 & 63;
@@ -171,6 +171,24 @@ static uint64_t word_of(uint64_t *state, char letter)
     case 'g':
       bits = mild(random, 8, 23, 2);
       break;
+    case 'A':
+      bits = (random & 0x7c00) == 0x7c00 ? random & 0x83ff : random & 0xffff;
+      break;
+    case 'C':
+      bits = mild(random, 8, 7, 20);
+      break;
+    case 'J':
+      bits = (random & 0x7f80) == 0x7f80 ? random & 0x807f : random & 0xffff;
+      break;
+    case 'F':
+      bits = (random & 0x7f) == 0x7f ? random & 0xf0 : random & 0xff;
+      break;
+    case 'G':
+      bits = (random & 0x7c) == 0x7c ? random & 0x83 : random & 0xff;
+      break;
+    case 'H':
+      bits = mild(random, 8, 23, 20);
+      break;
     case 'O':
       break;
     default:
@@ -181,7 +199,7 @@ static uint64_t word_of(uint64_t *state, char letter)
   return word;
 }
 
-static const char matrix_letters[] = "ijyzIDUXYZVWOMNPQg";
+static const char matrix_letters[] = "ijyzIDUXYZVWOMNPQgACJFGH";
 
 static uint64_t scalar_mild(uint64_t random, char letter)
 {

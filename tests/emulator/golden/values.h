@@ -13,6 +13,7 @@
  *   q        f32 from -100 to 100, edges too               s L  shfl's bound and lane
  * and of matrices, in 32 bits, of small whole numbers:  i f16, j bf16, y e4m3, z e5m2, I f32, D bytes of any value;
  *   U X Y Z  the same with an infinity or a NaN now and then (f16, bf16, e4m3, e5m2);
+ *   A C J F G H  numbers far apart: f16, bf16, bf16 of any size, e4m3, e5m2, f32;
  *   V W O    subnormal ones: f16, bf16, and 0;   M N P Q g  numbers of about 1: f16, bf16, e4m3, e5m2, f32.
  */
 unsigned golden_bytes(char letter); /* as registers go: 1 a predicate, 2, 4, 8 */
