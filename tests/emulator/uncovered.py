@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """uncovered.py WARM GOLDEN ARCH: compiles a grid of configurations for an architecture and lists the opcodes, with all
-their modifiers, in the PTX that no test of the emulator's instructions runs: none of GOLDEN's cases, no text in a test_*.c and
-no printf format in a *_case.c. Exit status: 0 none, 1 some, 77 there is no compiler."""
+their modifiers, in the PTX that no test of the emulator's instructions runs: none of GOLDEN's cases, no text in a
+test_*.c and no printf format in a *_case.c. Exit status: 0 none, 1 some, 77 there is no compiler."""
 
 import os
 import re

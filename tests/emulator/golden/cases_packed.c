@@ -25,14 +25,14 @@ static const golden_row rows[] = {
     ROW("abs|neg.ftz?.f16x2", "=E E"),
     ROW("abs|neg.bf16", "=b b"),
     ROW("abs|neg.bf16x2", "=B B"),
-    NEAR("tanh.approx.f16", "=e e", 2, APPROXIMATION),
-    NEAR("tanh.approx.f16x2", "=E E", 2, APPROXIMATION),
-    NEAR("tanh.approx.bf16", "=b b", 2, APPROXIMATION),
-    NEAR("tanh.approx.bf16x2", "=B B", 2, APPROXIMATION),
-    NEAR("ex2.approx.f16", "=e e", 2, APPROXIMATION),
-    NEAR("ex2.approx.f16x2", "=E E", 2, APPROXIMATION),
-    NEAR("ex2.approx.ftz.bf16", "=b b", 2, APPROXIMATION),
-    NEAR("ex2.approx.ftz.bf16x2", "=B B", 2, APPROXIMATION),
+    NEAR("tanh.approx.f16", "=e e", 1, APPROXIMATION),
+    NEAR("tanh.approx.f16x2", "=E E", 1, APPROXIMATION),
+    NEAR("tanh.approx.bf16", "=b b", 1, APPROXIMATION),
+    NEAR("tanh.approx.bf16x2", "=B B", 1, APPROXIMATION),
+    NEAR("ex2.approx.f16", "=e e", 1, APPROXIMATION),
+    NEAR("ex2.approx.f16x2", "=E E", 1, APPROXIMATION),
+    NEAR("ex2.approx.ftz.bf16", "=b b", 1, APPROXIMATION),
+    NEAR("ex2.approx.ftz.bf16x2", "=B B", 1, APPROXIMATION),
 };
 
 TABLE(golden_packed);
