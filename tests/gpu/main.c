@@ -332,12 +332,16 @@ static int run_beside(gpu *g, const options *o)
   status = run(g, o);
   printf("%llu cases %s", (unsigned long long)beside.num_cases, o->write != NULL ? "kept\n" : "compared; ");
   if (o->write == NULL) {
-    printf("%llu of %llu elements differ, by at most %.2f bf16 steps; LSE by %.1e\n",
-           (unsigned long long)beside.num_different, (unsigned long long)beside.num_elements, beside.worst_steps,
-           beside.worst_lse);
+    printf("%llu newer than the file; %llu of %llu elements differ, by at most %.2f bf16 steps; LSE by %.1e\n",
+           (unsigned long long)beside.num_missing, (unsigned long long)beside.num_different,
+           (unsigned long long)beside.num_elements, beside.worst_steps, beside.worst_lse);
   }
   if (!results_close(&beside)) {
     printf("test_gpu: %s cannot be written\n", o->write);
+    return 1;
+  }
+  if (10 * beside.num_missing > beside.num_cases) {
+    printf("test_gpu: too many cases are newer than %s: write it anew on a device\n", o->compare);
     return 1;
   }
   return beside.num_cases > 0 ? status : 1;

@@ -212,7 +212,8 @@ static const char *compare_case(results *r, const decode_data *data)
   const char *fault = NULL;
 
   if (bytes == NULL) {
-    return fail(r, "the case is not on file: it must be written anew on a device");
+    r->num_missing++;
+    return NULL;
   }
   for (uint32_t i = 0; fault == NULL && i < num_rows(data); i++) {
     result_row got = pick_row(data, i), wanted;

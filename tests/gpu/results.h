@@ -16,7 +16,7 @@ typedef struct results {
   FILE *to;       /* where they are written; NULL: they are compared */
   uint8_t *bytes; /* of the file that they are compared with */
   size_t size, next;
-  uint64_t num_cases, num_elements, num_different;
+  uint64_t num_cases, num_missing, num_elements, num_different;
   double worst_steps, worst_lse;
   char fault[200];
 } results;
@@ -26,7 +26,8 @@ bool results_open(const char *write, const char *compare, results *results_out);
 /* False: the file could not be written whole. */
 bool results_close(results *results);
 
-/* After a launch whose out and LSE lie in data. NULL, or what is wrong: too far away, not on file, not written. */
+/* After a launch whose out and LSE lie in data. NULL, or what is wrong: too far away, not written. A case that is newer
+ * than the file is counted as missing. */
 const char *results_take(results *results, const decode_data *data);
 
 #endif
