@@ -48,6 +48,7 @@ const sj_os *sj_os_system(void)
       .pread = pread,
       .write = system_write,
       .fsync = fsync,
+      .ftruncate = ftruncate,
       .fchmod = fchmod,
       .fchown = fchown,
       .futimens = futimens,

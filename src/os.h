@@ -17,6 +17,7 @@ typedef struct sj_os {
   ssize_t (*pread)(int fd, void *bytes, size_t count, off_t offset);
   ssize_t (*write)(int fd, const void *bytes, size_t count);
   int (*fsync)(int fd);
+  int (*ftruncate)(int fd, off_t bytes);
   int (*fchmod)(int fd, mode_t mode);
   int (*fchown)(int fd, uid_t user, gid_t group);
   int (*futimens)(int fd, const struct timespec times[2]);

@@ -8,8 +8,9 @@
 
 /* What a dead writer left must be found when a store is opened, and listing ten thousand names to find nothing takes
  * longer than the whole opening may. So while there are writers there is a file, which each of them has locked; the
- * last one removes it. If it is there and nobody holds its lock, a writer died. Who finds it there writes a byte into
- * it: as long as it is empty there was one writer alone, who knows whether it left anything. */
+ * last one removes it. If it is there and nobody holds its lock, a writer died. Who finds it there makes it a byte
+ * long, which needs no space on the disk: as long as it is empty there was one writer alone, who knows whether it
+ * left anything. */
 #define WRITERS_NAME ".writers"
 
 enum { BOUND_MS = 1000, NUM_TRIES = 8 };
@@ -39,8 +40,8 @@ sj_writing sj_store_begin_writing(sj_store *store)
     }
     int error = sj_store_flock(store, &fd, LOCK_SH, BOUND_MS);
     if (error == 0 && sj_store_is_named(store, fd, WRITERS_NAME)) {
-      if (!is_made && is_empty(store, fd)) {
-        sj_os_write_all(store->os, fd, "+", 1); /* on a full disk the entry will not be written either */
+      if (!is_made && is_empty(store, fd) && sj_os_may_write(1)) { /* else the entry will not be written either */
+        store->os->ftruncate(fd, 1);
       }
       return (sj_writing){.fd = fd};
     }

@@ -67,6 +67,11 @@ static int failing_fsync(int fd)
   return fails(FAILING_OS_FSYNC) ? -1 : sj_os_system()->fsync(fd);
 }
 
+static int failing_ftruncate(int fd, off_t bytes)
+{
+  return fails(FAILING_OS_FTRUNCATE) ? -1 : sj_os_system()->ftruncate(fd, bytes);
+}
+
 static int failing_fchmod(int fd, mode_t mode)
 {
   return fails(FAILING_OS_FCHMOD) ? -1 : sj_os_system()->fchmod(fd, mode);
@@ -140,6 +145,7 @@ const sj_os *failing_os_start(failing_os_plan plan)
       .pread = failing_pread,
       .write = failing_write,
       .fsync = failing_fsync,
+      .ftruncate = failing_ftruncate,
       .fchmod = failing_fchmod,
       .fchown = failing_fchown,
       .futimens = failing_futimens,

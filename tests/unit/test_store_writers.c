@@ -82,9 +82,9 @@ static void open_beside_a_live_writer_touches_nothing(void **state)
 }
 
 /* How often the folder is listed by a writing beside which others begin and end, or die. */
-static unsigned count_listings(store_fixture *fixture, bool has_other, bool has_dead)
+static unsigned count_listings(store_fixture *fixture, bool has_other, bool has_dead, failing_os_plan plan)
 {
-  const sj_os *os = failing_os_start((failing_os_plan){0});
+  const sj_os *os = failing_os_start(plan);
   if (has_dead) {
     leave_dead_writer(fixture);
   }
@@ -103,10 +103,17 @@ static unsigned count_listings(store_fixture *fixture, bool has_other, bool has_
 /* With ten thousand names a listing takes longer than the writing. */
 static void writing_lists_only_where_another_may_have_died(void **state)
 {
-  assert_int_equal(count_listings(*state, false, false), 0);
-  assert_int_equal(count_listings(*state, true, false), 1);
-  assert_int_equal(count_listings(*state, false, true), 1);
-  assert_int_equal(count_listings(*state, false, false), 0);
+  assert_int_equal(count_listings(*state, false, false, (failing_os_plan){0}), 0);
+  assert_int_equal(count_listings(*state, true, false, (failing_os_plan){0}), 1);
+  assert_int_equal(count_listings(*state, false, true, (failing_os_plan){0}), 1);
+  assert_int_equal(count_listings(*state, false, false, (failing_os_plan){0}), 0);
+}
+
+/* The mark of a second writer takes no space. */
+static void writing_beside_another_is_known_on_a_full_disk(void **state)
+{
+  const failing_os_plan full = {.call = FAILING_OS_WRITE, .nth = 1, .error = ENOSPC, .and_later = true};
+  assert_int_equal(count_listings(*state, true, false, full), 1);
 }
 
 /* The one that died told nobody: with the file gone no open would look for what it left. */
@@ -187,6 +194,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       TEST(writing_is_announced_while_it_lasts),          TEST(open_after_a_dead_writer_removes_what_it_left),
       TEST(open_beside_a_live_writer_touches_nothing),    TEST(writing_lists_only_where_another_may_have_died),
+      TEST(open_beside_a_live_writer_touches_nothing),    TEST(writing_beside_another_is_known_on_a_full_disk),
       TEST(the_last_writer_removes_what_a_dead_one_left), TEST(open_of_a_read_only_store_removes_nothing),
       TEST(open_of_a_clean_store_lists_nothing),          TEST(open_after_a_dead_writer_with_each_call_failing_is_well),
       TEST(writing_with_each_call_failing_is_well),
