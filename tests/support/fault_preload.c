@@ -273,6 +273,8 @@ PASSED_ON(int, utimensat, "utimensat", -1, (int fd, const char *name, const stru
           (fd, name, times, flags), " %d %s", fd, name);
 PASSED_ON(int, futimens, "futimens", -1, (int fd, const struct timespec times[2]), (fd, times), " %d", fd);
 PASSED_ON(int, dup3, "dup3", -1, (int fd, int new_fd, int flags), (fd, new_fd, flags), " %d %d", fd, new_fd);
+PASSED_ON(int, ftruncate, "ftruncate", -1, (int fd, off_t bytes), (fd, bytes), " %d", fd);
+PASSED_ON(int, ftruncate64, "ftruncate", -1, (int fd, off64_t bytes), (fd, bytes), " %d", fd);
 PASSED_ON(int, fchmod, "fchmod", -1, (int fd, mode_t mode), (fd, mode), " %d", fd);
 PASSED_ON(int, fchown, "fchown", -1, (int fd, uid_t user, gid_t group), (fd, user, group), " %d", fd);
 PASSED_ON(DIR *, fdopendir, "fdopendir", NULL, (int fd), (fd), " %d", fd);
