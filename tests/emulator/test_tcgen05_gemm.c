@@ -5,14 +5,13 @@
  * caught. */
 #include "test_main.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "numbers.h"
 #include "snippet.h"
 #include "tensor_kernel.h"
+#include "tensor_tile.h"
 
 enum { M = 128, N = 128, TILE = 64, TILES = 5, K = TILE * TILES, SHARED = 1024 + 2 * 32768 };
 
@@ -25,33 +24,13 @@ static gemm_data data;
 
 static void fill_data(uint64_t seed)
 {
-  uint64_t state = seed;
-  uint16_t *values = &data.a[0][0];
-  for (size_t i = 0; i < (size_t)(M + N) * K; i++) {
-    state = state * 6364136223846793005ull + 1442695040888963407ull;
-    values[i] = (uint16_t)((state >> 63) << 15 | (125 + (state >> 40) % 4) << 7 | (state >> 50 & 127));
-  }
-  for (size_t i = 0; i < (size_t)M * N; i++) {
-    (&data.d[0][0])[i] = NAN;
-  }
+  tensor_tile_fill(seed, &data.a[0][0], (size_t)(M + N) * K);
+  tensor_tile_poison(&data.d[0][0], (size_t)M * N);
 }
 
-/* Values beyond the bound of f32 sums of K products. */
 static unsigned count_wrong(void)
 {
-  unsigned wrong = 0;
-  for (unsigned m = 0; m < M; m++) {
-    for (unsigned n = 0; n < N; n++) {
-      double sum = 0, size = 0;
-      for (unsigned k = 0; k < K; k++) {
-        const double product = (double)emu_bf16_value(data.a[m][k]) * (double)emu_bf16_value(data.b[n][k]);
-        sum += product;
-        size += fabs(product);
-      }
-      wrong += !(fabs((double)data.d[m][n] - sum) <= (K / 16) * size * 0x1p-24);
-    }
-  }
-  return wrong;
+  return tensor_tile_count_wrong(&data.a[0][0], &data.b[0][0], &data.d[0][0], M, N, K);
 }
 
 static int run(const char *ptx, uint64_t seed, emu_message *message)
