@@ -5,7 +5,7 @@
 
 #include "driver.h"
 
-enum { DRIVER_VERSION = 13000, WARP = 32, MEMORY_CLUSTER_ATTRIBUTE = 120 };
+enum { DRIVER_VERSION = 13020, WARP = 32, MEMORY_CLUSTER_ATTRIBUTE = 120 };
 
 /* CUdevice_attribute: what the device's row says, */
 static const struct {

@@ -10,7 +10,7 @@ enum { /* CUjit_option */
        ERROR_LOG = 5,
        ERROR_LOG_BYTES = 6,
        FATBIN_MAGIC = 0x50, /* the first byte of a fat binary */
-       NEWEST_PTX = 90      /* of CUDA 13.0 */
+       NEWEST_PTX = 92      /* of CUDA 13.2 */
 };
 
 /* ---- images ----------------------------------------------------------------------------------------------- */

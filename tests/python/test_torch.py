@@ -233,6 +233,8 @@ def test_wrong_tensors_are_named(name, change, text):
 
 def test_options_that_tracing_cannot_take(fake):
     tensors, rest = case(seed=13)
-    compiled = torch.compile(lambda q: swa_jit.decode(q, *tensors[1:], library=fake, **rest), backend="eager")
+    compiled = torch.compile(
+        lambda q: swa_jit.decode(q, *tensors[1:], library=fake, **rest), backend="eager", fullgraph=True
+    )
     with pytest.raises(Exception, match="cannot be traced"):
         compiled(tensors[0])
