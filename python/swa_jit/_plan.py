@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import _native
-from ._arrays import Array
+from ._arrays import Array, packed_strides
 from ._config import Config
 from ._errors import ArgumentError
 from ._library import Kernel, Library
@@ -22,6 +22,10 @@ _WORKSPACE_BYTES = _native.DecodeArgs.workspace_bytes.offset // 8
 # Positions from which on it is asked whether CTAs should share a token's: the rule of swa_jit_pick_splits needs two
 # shares of 128.
 _SPLIT_POSITIONS = 256
+_MAX_GUARDS = 4
+
+# A framework's own check of the tensors that are there, one argument each: see _torch_guard.py.
+Guard = Callable[..., bool]
 
 
 class Layout:
@@ -54,28 +58,33 @@ class Device:
         self.num_sms = num_sms
 
 
+def _no_tensor(*_wanted: Any) -> Any:
+    raise AssertionError("a framework's plan says how it makes a tensor")
+
+
 class Plan:
     """See the file's head. It belongs to one thread: two would overwrite each other's addresses."""
 
     __slots__ = (
         "_absent",
-        "_asked",
-        "_keep",
-        "_layout",
-        "_options",
-        "_options_hash",
-        "_present",
-        "guard",
-        "is_like_q",
+        "_args",
+        "_guards",
+        "_kernel",
+        "device",
         "kernel",
         "library",
         "lse_place",
+        "lse_shape",
+        "lse_strides",
+        "make",
         "needs_workspace",
         "num_splits",
         "out_place",
         "out_shape",
+        "out_strides",
         "places",
         "pointer",
+        "present",
         "problem",
         "words",
         "workspace_bytes",
@@ -88,23 +97,21 @@ class Plan:
         self.library: Library = kernel.library
         self.problem = problem
         self.num_splits = num_splits
-        self._keep = (kernel, args)
+        self._kernel, self._args = kernel, args
         self.pointer = ctypes.c_void_p(ctypes.addressof(args))
         self.words = memoryview(args).cast("B").cast("Q")
         self.out_shape = (problem.num_tokens, problem.num_heads, problem.out_dim)
+        self.out_strides, self.lse_strides = packed_strides(self.out_shape), (problem.num_heads, 1)
+        self.lse_shape = self.out_shape[:2]
+        # Of a framework: q's device, and what makes a tensor on it of a shape, strides and a type.
+        self.device = -1
+        self.make: Callable[..., Any] = _no_tensor
         self.places: tuple[tuple[int, int], ...] = ()
         # Where out and LSE are among a call's tensors; -1: they are made.
         self.out_place = self.lse_place = -1
-        # Whether a new out is as q: packed, and of its shape.
-        self.is_like_q = False
-        # PyTorch's own check of the tensors that are there, or None: see _torch_guard.py.
-        self.guard: Callable[..., bool] | None = None
-        self._asked: tuple[Any, ...] = ()
-        self._layout: Layout | None = None
-        self._options: tuple[Any, ...] = ()
-        self._options_hash = 0
-        self._present: Callable[[tuple[Any, ...]], tuple[Any, ...]] = tuple
+        self.present: Callable[[tuple[Any, ...]], tuple[Any, ...]] = tuple
         self._absent: tuple[int, ...] = ()
+        self._guards: list[Guard] = []
         self.needs_workspace = False
         self.workspace_bytes = 0
         if num_splits > 1 or kernel.config.splits:
@@ -119,58 +126,27 @@ class Plan:
         found = {name: i for i, name in there}
         self.out_place, self.lse_place = found.get("out", -1), found.get("lse", -1)
         self.needs_workspace = self.workspace_bytes > 0 and "workspace" not in found
-        q = tensors[found["q"]]
-        self.is_like_q = tuple(q.shape) == self.out_shape and bool(q.is_contiguous())
+        self.present = operator.itemgetter(*found.values())
+        self._absent = tuple(i for i in range(len(layout.names)) if i not in found.values())
 
-    def remember(
-        self,
-        given: tuple[Any, ...],
-        wants_lse: bool,
-        library: Library | None,
-        kernel: Kernel | None,
-        layout: Layout,
-        guard: Callable[..., bool] | None,
-    ) -> None:
-        """What a call was asked for, for is_of. The guard is of the tensors that places has."""
-        try:
-            self._options_hash = hash(given)
-        except TypeError:
-            return
-        self._options, self._layout, self.guard = given, layout, guard
-        self._asked = (wants_lse, library, kernel)
-        there = [i for i, _word in self.places]
-        self._present = operator.itemgetter(*there)
-        self._absent = tuple(i for i in range(len(layout.names)) if i not in there)
-
-    def is_of(
-        self,
-        layout: Layout,
-        given: tuple[Any, ...],
-        wants_lse: bool,
-        library: Library | None,
-        kernel: Kernel | None,
-        tensors: tuple[Any, ...],
-    ) -> bool:
-        """Whether a call is just as the one before, but for addresses: the quick question, of which no is no harm."""
-        asked = self._asked
-        if (
-            layout is not self._layout
-            or wants_lse is not asked[0]
-            or library is not asked[1]
-            or kernel is not asked[2]
-            or self.library._handle is None
-            or self.guard is None
-        ):
-            return False
-        for i in self._absent:
+    def lacks_rest_of(self, tensors: tuple[Any, ...]) -> bool:
+        """Whether none are there but those that were."""
+        for i in self._absent:  # noqa: SIM110 (which would take twice as long)
             if tensors[i] is not None:
                 return False
-        try:
-            # The hash first: to compare a tensor that was given for a number could mean to wait for its device.
-            same = hash(given) == self._options_hash and given == self._options
-            return same and self.guard(*self._present(tensors))
-        except TypeError:
-            return False
+        return True
+
+    def guard_for(self, tensors: tuple[Any, ...], make: Callable[..., Guard | None]) -> Guard | None:
+        """A guard that takes these tensors, which are as the plan's. A mode, such as inference mode, can ask for one of
+        its own; no more than a few are kept."""
+        present = self.present(tensors)
+        for guard in self._guards:
+            if guard(*present):
+                return guard
+        made = make(present) if len(self._guards) < _MAX_GUARDS else None
+        if made is not None:
+            self._guards.append(made)
+        return made
 
     def set_addresses(self, arrays: Mapping[str, Array | None]) -> None:
         """Of views."""

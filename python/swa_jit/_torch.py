@@ -15,25 +15,29 @@ from ._arrays import check_storage, view
 from ._config import Config
 from ._errors import ArgumentError, InvalidError
 from ._library import Kernel, Library
-from ._plan import FULL, WORDS, Device, Layout, Plan, check_kernel, choose
+from ._plan import FULL, WORDS, Device, Guard, Layout, Plan, check_kernel, choose
 from ._problem import TENSORS, Options, build
 
 _Q, _OUT, _LSE, _WORKSPACE = (TENSORS.index(name) for name in ("q", "out", "lse", "workspace"))
 _WORDS = tuple(WORDS[name] for name in TENSORS)
 _OUT_WORD, _LSE_WORD = WORDS["out"], WORDS["lse"]
-_FLOAT32 = torch.float32
+_BFLOAT16, _FLOAT32 = torch.bfloat16, torch.float32
 # An address below is one that no memory has, or has on few machines: then the storage is looked at.
 _LEAST_USUAL_ADDRESS = 1 << 40
 _MAX_PLANS = 1024
-_NUM_KEYS = 4  # of a key, before what it has of tensors
+_MAX_RECENT = 2  # plans that are tried by their guards, of a kind of call
+
+# All of a call but its tensors: layout, options as given, whether it wants an LSE, library, kernel.
+Kind = tuple[Layout, tuple[Any, ...], bool, "Library | None", "Kernel | None"]
 
 
 class _Local(threading.local):
     """What belongs to a thread."""
 
     def __init__(self) -> None:
+        # By kind and what the tensors are; and the last few of a kind with their guards.
         self.plans: dict[tuple[Any, ...], Plan] = {}
-        self.last: Plan | None = None
+        self.recent: dict[Kind, list[tuple[Guard, Plan]]] = {}
         self.workspaces: dict[tuple[int, int], torch.Tensor] = {}
 
 
@@ -44,7 +48,6 @@ _current_device: Any = getattr(torch._C, "_cuda_getDevice", None)
 _dispatch_modes: Any = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
 _is_compiling = torch.compiler.is_compiling
 _is_grad_enabled = torch.is_grad_enabled
-_empty_like = torch.empty_like
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 Tensors = tuple[torch.Tensor | None, ...]
@@ -74,14 +77,25 @@ def run(
     kernel: Kernel | None = None,
 ) -> Result:
     """The same, below every tracer. What a plan depends on is compared here; all else was checked when it was made."""
-    owner = library or _library._default
+    kind = (layout, given, wants_lse, library or _library._default, kernel)
+    known = None
+    try:
+        for guard, plan in _local.recent.get(kind, ()):
+            if plan.lacks_rest_of(tensors) and guard(*plan.present(tensors)) and plan.library._handle is not None:
+                known = plan
+                break
+    except TypeError:
+        pass  # no tensor, or an option that is neither a number nor a text: it is found below which
+    return launch(known, tensors, wants_lse) if known is not None else _run_by_key(tensors, kind, library)
+
+
+def _run_by_key(tensors: Tensors, kind: Kind, library: Library | None) -> Result:
+    """By looking at each tensor."""
+    layout, given, wants_lse, _owner, kernel = kind
     key: tuple[Any, ...] = ()
     plan = None
-    last = _local.last
-    if last is not None and last.is_of(layout, given, wants_lse, owner, kernel, tensors):
-        return launch(last, tensors, wants_lse)
     try:
-        parts: list[Any] = [given, wants_lse, owner, kernel]
+        parts: list[Any] = [kind]
         for tensor in tensors:
             if tensor is None:
                 parts.append(None)
@@ -92,17 +106,30 @@ def run(
         key = tuple(parts)
         plan = _local.plans.get(key)
     except (AttributeError, TypeError):
-        # No tensor, or an option that is neither a number nor a text: _first says which.
-        pass
+        pass  # as in run; _first says which
     if plan is None:
         return _first(tensors, layout, given, wants_lse, library, kernel, key)
     if plan.library._handle is None:
-        _local.plans.clear()
+        _forget_plans()
         return run(tensors, layout, given, wants_lse, library, kernel)
     if _is_grad_enabled():
         _check_grad(tensors, layout)
-    _local.last = plan if plan.guard is not None else None
+    _set_recent(kind, plan, tensors)
     return launch(plan, tensors, wants_lse)
+
+
+def _forget_plans() -> None:
+    _local.plans.clear()
+    _local.recent.clear()
+
+
+def _set_recent(kind: Kind, plan: Plan, tensors: Tensors) -> None:
+    """The next call of a kind tries this plan first."""
+    guard = plan.guard_for(tensors, _torch_guard.guard_of)
+    if guard is not None:
+        entries = _local.recent.setdefault(kind, [])
+        entries.insert(0, (guard, plan))
+        del entries[_MAX_RECENT:]
 
 
 def _check_grad(tensors: Tensors, layout: Layout) -> None:
@@ -115,37 +142,34 @@ def _check_grad(tensors: Tensors, layout: Layout) -> None:
 
 def launch(plan: Plan, tensors: Tensors, wants_lse: bool) -> Result:
     """Writes the addresses and calls the C function."""
+    if _current_device() != plan.device:
+        # New tensors, and the default stream's number, 0, are the current device's.
+        with torch.cuda.device(plan.device):
+            return launch(plan, tensors, wants_lse)
     words = plan.words
-    address = 0
+    tensor: Any
     for index, word in plan.places:
-        words[word] = address = tensors[index].data_ptr()  # type: ignore[union-attr]
+        tensor = tensors[index]
+        words[word] = address = tensor.data_ptr()
         if address < _LEAST_USUAL_ADDRESS:
-            _check_address(tensors[index], word)
-    q: Any = tensors[_Q]
-    out: Any = None
-    lse: Any = None
+            _check_address(tensor, word)
+    lse: Any
     if plan.out_place >= 0:
-        out = tensors[plan.out_place]
+        out: Any = tensors[plan.out_place]
     else:
-        out = _empty_like(q) if plan.is_like_q else q.new_empty(plan.out_shape)
+        out = plan.make(plan.out_shape, plan.out_strides, _BFLOAT16)
         words[_OUT_WORD] = out.data_ptr()
-    if plan.lse_place >= 0:
-        lse = tensors[plan.lse_place]
-    elif wants_lse:
-        lse = q.new_empty(plan.out_shape[:2], dtype=_FLOAT32)
+    if not wants_lse or plan.lse_place >= 0:
+        lse = tensors[plan.lse_place] if wants_lse else None
+    else:
+        lse = plan.make(plan.lse_shape, plan.lse_strides, _FLOAT32)
         words[_LSE_WORD] = lse.data_ptr()
     if plan.needs_workspace:
-        workspace = _workspace_of(q, plan.workspace_bytes)
+        tensor = tensors[_Q]
+        workspace = _workspace_of(tensor, plan.workspace_bytes)
         plan.set_workspace(workspace.data_ptr(), workspace.numel())
     if plan.out_shape[0]:
-        device = q.get_device()
-        stream = _raw_stream(device)
-        # The default stream's number, 0, means the current context's.
-        if stream or _current_device() == device:
-            status = _decode(plan.kernel, plan.pointer, stream)
-        else:
-            with torch.cuda.device(device):
-                status = _decode(plan.kernel, plan.pointer, stream)
+        status = _decode(plan.kernel, plan.pointer, _raw_stream(plan.device))
         if status:
             _native.native().check(status)
     return out, lse
@@ -204,7 +228,11 @@ def _first(
     owner = kernel.library if kernel is not None else library or _library.default_library()
     with _on_device_of(q):
         plan = _plan_of(problem, options, owner, kernel, q.get_device())
-    return keep_and_launch(plan, tensors, layout, wants_lse, key)
+        plan.make = _torch_guard.maker_of(q.device)
+    plan.set_places(layout, tensors)
+    if key:
+        _keep(plan, tensors, key)
+    return launch(plan, tensors, wants_lse)
 
 
 def _is_on_cpu(tensor: torch.Tensor) -> bool:
@@ -219,17 +247,13 @@ def _on_device_of(tensor: torch.Tensor) -> Iterator[None]:
         yield
 
 
-def keep_and_launch(plan: Plan, tensors: Tensors, layout: Layout, wants_lse: bool, key: tuple[Any, ...]) -> Result:
-    """Keeps a plan for the next call with such tensors, and makes this one."""
-    plan.set_places(layout, tensors)
-    if len(key) > _NUM_KEYS:
-        given, _wants_lse, owner, kernel = key[:_NUM_KEYS]
-        plan.remember(given, wants_lse, owner, kernel, layout, _torch_guard.guard_of(tensors))
+def _keep(plan: Plan, tensors: Tensors, key: tuple[Any, ...]) -> None:
+    """For the next call with such tensors."""
     if len(_local.plans) >= _MAX_PLANS:
-        _local.plans.clear()
+        _forget_plans()
     with contextlib.suppress(TypeError):  # an option that has no hash, such as NumPy's numbers of no dimension
         _local.plans[key] = plan
-    return launch(plan, tensors, wants_lse)
+        _set_recent(key[0], plan, tensors)
 
 
 def _plan_of(problem: Any, options: Options, library: Library, kernel: Kernel | None, index: int) -> Plan:
@@ -237,10 +261,14 @@ def _plan_of(problem: Any, options: Options, library: Library, kernel: Kernel | 
     _decode = _native.native().decode
     if kernel is not None:
         check_kernel(kernel, problem)
-        return Plan(kernel, problem, options.num_splits or 1)
-    config, num_splits = choose(problem, options, device_of(library, index))
-    check_capture(library, config, index)
-    return Plan(library.kernel(config, device=index), problem, num_splits)
+        num_splits = options.num_splits or 1
+    else:
+        config, num_splits = choose(problem, options, device_of(library, index))
+        check_capture(library, config, index)
+        kernel = library.kernel(config, device=index)
+    plan = Plan(kernel, problem, num_splits)
+    plan.device = index
+    return plan
 
 
 def device_of(library: Library, index: int) -> Device:

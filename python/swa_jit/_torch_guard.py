@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One question to PyTorch in place of four a tensor: whether tensors have the types, devices, shapes, strides and
-gradients that others had. It is what torch.compile asks before it uses compiled code. It is no documented interface, so
-that it is tried out first, and not used where it does not answer as is known; calls then look at each tensor."""
+"""Two short ways of PyTorch's own, which code that torch.compile made takes. One question in place of four a tensor:
+whether tensors have the types, devices, shapes, strides and gradients that others had. And a new tensor without a look
+at how it was asked for. Neither is a documented interface, so that both are tried out first, and not used where they do
+not answer as is known: calls then look at each tensor, and ask for new ones in the documented way."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import torch
@@ -52,11 +54,40 @@ def _try_out() -> Any:
 _guards = _try_out()
 
 
-def guard_of(tensors: tuple[torch.Tensor | None, ...]) -> Callable[..., bool] | None:
-    """The check of the tensors that are there, in their order; None where there is none."""
+def guard_of(tensors: tuple[torch.Tensor, ...]) -> Callable[..., bool] | None:
+    """The check of tensors, in their order; None where there is none."""
     if _guards is None:
         return None
     try:
-        return _make(_guards, [tensor for tensor in tensors if tensor is not None])
+        return _make(_guards, list(tensors))
     except Exception:  # as above
         return None
+
+
+@cache
+def maker_of(device: torch.device) -> Callable[..., torch.Tensor]:
+    """What makes a tensor of a shape, strides and a type on a device, which must be the current one of its kind."""
+    quick: Any = getattr(getattr(torch._C, "_dynamo", None), "guards", None)
+    quick = getattr(quick, f"_empty_strided_{device.type}", None)
+    if quick is not None and _makes_as_asked(quick, device):
+        made: Callable[..., torch.Tensor] = quick
+        return made
+    return lambda shape, strides, dtype: torch.empty_strided(shape, strides, dtype=dtype, device=device)
+
+
+def _makes_as_asked(quick: Callable[..., Any], device: torch.device) -> bool:
+    try:
+        for dtype, shape, strides in ((torch.bfloat16, (3, 4, 8), (32, 8, 1)), (torch.float32, (0, 2), (2, 1))):
+            made = quick(shape, strides, dtype)
+            if (type(made), made.dtype, made.device, tuple(made.shape), made.stride(), made.requires_grad) != (
+                torch.Tensor,
+                dtype,
+                device,
+                shape,
+                strides,
+                False,
+            ):
+                return False
+        return True
+    except Exception:  # as above
+        return False

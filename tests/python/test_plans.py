@@ -11,7 +11,7 @@ import torch
 
 import cases
 import swa_jit
-from swa_jit import _torch
+from swa_jit import _torch, _torch_guard
 from swa_jit._plan import Device
 
 
@@ -25,9 +25,9 @@ def device(monkeypatch, fake):
     monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
     monkeypatch.setitem(_torch._devices, (fake, -1), Device(-1, "sm_90a", 132))
     before = swa_jit.set_default_library(fake)
-    _torch._local.plans.clear()
+    _torch._forget_plans()
     yield fake
-    _torch._local.plans.clear()
+    _torch._forget_plans()
     swa_jit.set_default_library(before)
 
 
@@ -83,6 +83,43 @@ def test_other_strides_types_and_counts_have_plans_of_their_own(device):
     assert len(_torch._local.plans) == number + 1
     fewer = swa_jit.decode(q[:2], kv, indices, lens, **rest)
     assert cases.worst_error(bits(fewer), right[:2]) < 1e-4
+
+
+def test_calls_in_turn_are_known_by_their_guards(device, monkeypatch):
+    """Two kinds of call and two shapes of each, in and out of inference mode: after their first calls none is looked at
+    tensor by tensor."""
+    problems = [case(seed=30 + i, num_tokens=1 + i) for i in range(2)]
+    looked = []
+    by_key = _torch._run_by_key
+    monkeypatch.setattr(_torch, "_run_by_key", lambda *given: looked.append(1) or by_key(*given))
+
+    def step():
+        for _arguments, _options, tensors, rest in problems:
+            swa_jit.decode(*tensors, lse=True, **rest)
+            swa_jit.native_swa_decode_attention(*tensors[:2], rest["inv_scale"], *tensors[2:], 16, 0.05)
+
+    for _ in range(2):
+        step()
+        with torch.inference_mode():
+            step()
+    looked.clear()
+    with torch.inference_mode():
+        step()
+    assert len(_torch._local.plans) == 4
+    assert len(looked) == (0 if _torch_guard._guards is not None else 4)
+
+
+def test_without_pytorchs_short_ways_the_results_are_the_same(device, monkeypatch):
+    arguments, options, tensors, rest = case(seed=40, num_tokens=2)
+    right = expected(arguments, options)
+    monkeypatch.setattr(_torch_guard, "_guards", None)
+    monkeypatch.setattr(torch._C._dynamo.guards, "_empty_strided_cpu", lambda *_given: torch.zeros(1))
+    _torch_guard.maker_of.cache_clear()
+    for _ in range(2):
+        out, lse = swa_jit.decode(*tensors, lse=True, **rest)
+        assert cases.worst_error(bits(out), right[0]) < 1e-4 and np.allclose(lse.numpy(), right[1], atol=1e-4)
+    assert not _torch._local.recent
+    _torch_guard.maker_of.cache_clear()
 
 
 def test_results_are_written_where_they_are_wanted(device):
