@@ -40,6 +40,7 @@ typedef struct compile_job {
   const sj_arch *arch;
   const char *kernel_name;
   const char *source;
+  sj_compile_ptx ptx;
   char program_name[PROGRAM_NAME_SIZE]; /* what the compiler calls the source before its first #line */
   const sj_log *log;
 } compile_job;
@@ -340,6 +341,9 @@ static int compile_program(const compile_job *job, sj_nvrtc_program program)
   char storage[64];
   const char *options[SJ_MAX_COMPILE_OPTIONS + NUM_SILENT_OPTIONS];
   unsigned count = sj_compile_options(job->arch, storage, options);
+  if (job->ptx == SJ_COMPILE_PTX_ALONE) { /* asked for the virtual architecture, NVRTC leaves ptxas out */
+    snprintf(storage, sizeof storage, "--gpu-architecture=compute_%s", job->arch->name + strlen("sm_"));
+  }
   for (unsigned i = 0; i < NUM_SILENT_OPTIONS; i++) {
     if (job->api->version_code >= silent_options[i].min_nvrtc) {
       options[count++] = silent_options[i].name;
@@ -348,16 +352,28 @@ static int compile_program(const compile_job *job, sj_nvrtc_program program)
   return job->api->compile_program(program, (int)count, options);
 }
 
-static swa_jit_status fetch_ptx(const compile_job *job, sj_nvrtc_program program, sj_compile_ptx ptx,
-                                sj_compiled *compiled)
+static swa_jit_status fetch_cubin(const compile_job *job, sj_nvrtc_program program, sj_compiled *compiled)
+{
+  const sj_nvrtc_api *api = job->api;
+  char *cubin = NULL;
+  if (job->ptx == SJ_COMPILE_PTX_ALONE) {
+    return SWA_JIT_OK;
+  }
+  swa_jit_status status =
+      fetch(api, program, "nvrtcGetCUBIN", api->get_cubin_size, api->get_cubin, &cubin, &compiled->cubin_bytes);
+  compiled->cubin = cubin;
+  return status;
+}
+
+static swa_jit_status fetch_ptx(const compile_job *job, sj_nvrtc_program program, sj_compiled *compiled)
 {
   const sj_nvrtc_api *api = job->api;
   size_t count = 0;
-  if (ptx == SJ_COMPILE_PTX_NONE) {
+  if (job->ptx == SJ_COMPILE_PTX_NONE) {
     return SWA_JIT_OK;
   }
   swa_jit_status status = fetch(api, program, "nvrtcGetPTX", api->get_ptx_size, api->get_ptx, &compiled->ptx, &count);
-  if (status != SWA_JIT_OK && ptx == SJ_COMPILE_PTX_WISHED) {
+  if (status != SWA_JIT_OK && job->ptx == SJ_COMPILE_PTX_WISHED) {
     sj_log_line(job->log, SWA_JIT_LOG_WARN, "the PTX could not be dumped, and the kernel is used without: %s",
                 sj_message());
     return SWA_JIT_OK;
@@ -365,8 +381,7 @@ static swa_jit_status fetch_ptx(const compile_job *job, sj_nvrtc_program program
   return status;
 }
 
-static swa_jit_status run_program(const compile_job *job, sj_nvrtc_program program, sj_compile_ptx ptx,
-                                  sj_compiled *compiled)
+static swa_jit_status run_program(const compile_job *job, sj_nvrtc_program program, sj_compiled *compiled)
 {
   const sj_nvrtc_api *api = job->api;
   uint64_t start = sj_os_now_ns();
@@ -383,12 +398,9 @@ static swa_jit_status run_program(const compile_job *job, sj_nvrtc_program progr
   if (result != NVRTC_SUCCESS) {
     return fail_call(api, "nvrtcCompileProgram", result, compiled->log);
   }
-  char *cubin = NULL;
-  swa_jit_status status =
-      fetch(api, program, "nvrtcGetCUBIN", api->get_cubin_size, api->get_cubin, &cubin, &compiled->cubin_bytes);
-  compiled->cubin = cubin;
+  swa_jit_status status = fetch_cubin(job, program, compiled);
   if (status == SWA_JIT_OK) {
-    status = fetch_ptx(job, program, ptx, compiled);
+    status = fetch_ptx(job, program, compiled);
   }
   read_report(compiled->log, job->kernel_name, compiled);
   return status;
@@ -397,7 +409,7 @@ static swa_jit_status run_program(const compile_job *job, sj_nvrtc_program progr
 swa_jit_status sj_compile_run(const sj_nvrtc_api *api, const sj_arch *arch, const char *kernel_name, const char *source,
                               sj_compile_ptx ptx, const sj_log *log, sj_compiled *compiled_out)
 {
-  compile_job job = {.api = api, .arch = arch, .kernel_name = kernel_name, .source = source, .log = log};
+  compile_job job = {.api = api, .arch = arch, .kernel_name = kernel_name, .source = source, .ptx = ptx, .log = log};
   snprintf(job.program_name, sizeof job.program_name, "%s.cu", kernel_name);
   *compiled_out = (sj_compiled){.nvrtc_version = api->version_code};
   swa_jit_status status = check_arch(api, arch);
@@ -409,7 +421,7 @@ swa_jit_status sj_compile_run(const sj_nvrtc_api *api, const sj_arch *arch, cons
   if (result != NVRTC_SUCCESS) {
     return fail_call(api, "nvrtcCreateProgram", result, "");
   }
-  status = run_program(&job, program, ptx, compiled_out);
+  status = run_program(&job, program, compiled_out);
   api->destroy_program(&program);
   return status;
 }

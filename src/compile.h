@@ -13,7 +13,7 @@
 typedef enum sj_compile_ptx {
   SJ_COMPILE_PTX_NONE,
   SJ_COMPILE_PTX_WISHED, /* for a dump: without it the compile succeeds, with a warning in the log */
-  SJ_COMPILE_PTX_NEEDED  /* without it the compile fails */
+  SJ_COMPILE_PTX_ALONE   /* and no cubin: a compile without ptxas, so without its figures. The same bytes */
 } sj_compile_ptx;
 
 typedef struct sj_compiled {

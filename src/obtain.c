@@ -157,13 +157,16 @@ static swa_jit_status open_compiler(swa_jit_lib *lib, const struct swa_jit_kerne
 
 static void log_compile(const swa_jit_lib *lib, const struct swa_jit_kernel *kernel, const sj_compiled *compiled)
 {
-  const char *image = uses_ptx(lib) ? compiled->ptx : NULL;
-  sj_log_line(&lib->options.log, SWA_JIT_LOG_INFO,
-              "compiled %s with NVRTC %u.%u in %llu ms: %zu bytes, %u registers, %u bytes of spills",
-              kernel->key.file_name, compiled->nvrtc_version / 1000, compiled->nvrtc_version % 1000 / 10,
-              (unsigned long long)(compiled->compile_ns / 1000000),
-              image != NULL ? strlen(image) : compiled->cubin_bytes, compiled->num_registers,
-              compiled->spill_store_bytes);
+  char made[64];
+  if (compiled->cubin == NULL && compiled->ptx != NULL) {
+    snprintf(made, sizeof made, "%zu bytes of PTX", strlen(compiled->ptx));
+  } else {
+    snprintf(made, sizeof made, "%zu bytes, %u registers, %u bytes of spills", compiled->cubin_bytes,
+             compiled->num_registers, compiled->spill_store_bytes);
+  }
+  sj_log_line(&lib->options.log, SWA_JIT_LOG_INFO, "compiled %s with NVRTC %u.%u in %llu ms: %s", kernel->key.file_name,
+              compiled->nvrtc_version / 1000, compiled->nvrtc_version % 1000 / 10,
+              (unsigned long long)(compiled->compile_ns / 1000000), made);
 }
 
 static void dump(const swa_jit_lib *lib, const struct swa_jit_kernel *kernel, const char *ending, const void *bytes,
@@ -192,7 +195,9 @@ static swa_jit_status compile(swa_jit_lib *lib, struct swa_jit_kernel *kernel, c
   sj_stats_add(lib->stats.compiles, 1);
   sj_stats_add(lib->stats.compile_ns, compiled_out->compile_ns);
   dump(lib, kernel, ".ptx", compiled_out->ptx, compiled_out->ptx != NULL ? strlen(compiled_out->ptx) : 0);
-  dump(lib, kernel, ".cubin", compiled_out->cubin, compiled_out->cubin_bytes);
+  if (compiled_out->cubin != NULL) {
+    dump(lib, kernel, ".cubin", compiled_out->cubin, compiled_out->cubin_bytes);
+  }
   log_compile(lib, kernel, compiled_out);
   return SWA_JIT_OK;
 }
@@ -223,10 +228,9 @@ static void publish_ptx(swa_jit_lib *lib, const struct swa_jit_kernel *kernel, c
   sj_key_finish(&key);
 }
 
-/* Takes the PTX for the cubin, which nobody needs. */
+/* There is no cubin. */
 static void take_ptx_for_cubin(sj_compiled *compiled)
 {
-  free(compiled->cubin);
   compiled->cubin = compiled->ptx;
   compiled->cubin_bytes = strlen(compiled->ptx);
   compiled->ptx = NULL;
@@ -266,7 +270,7 @@ static swa_jit_status compile_cubin(swa_jit_lib *lib, struct swa_jit_kernel *ker
 {
   sj_compiled compiled;
   const bool wants_ptx = lib->options.dump_dir != NULL || sj_lib_has_flag(lib, SWA_JIT_FLAG_KEEP_PTX);
-  const sj_compile_ptx ptx = uses_ptx(lib) ? SJ_COMPILE_PTX_NEEDED
+  const sj_compile_ptx ptx = uses_ptx(lib) ? SJ_COMPILE_PTX_ALONE
                              : wants_ptx   ? SJ_COMPILE_PTX_WISHED
                                            : SJ_COMPILE_PTX_NONE;
   swa_jit_status status = compile(lib, kernel, nvrtc, ptx, &compiled);
@@ -443,12 +447,12 @@ static swa_jit_status compile_ptx(swa_jit_lib *lib, struct swa_jit_kernel *kerne
   if (status != SWA_JIT_OK) {
     return status;
   }
-  status = compile(lib, kernel, nvrtc, SJ_COMPILE_PTX_NEEDED, &compiled);
+  status = compile(lib, kernel, nvrtc, SJ_COMPILE_PTX_ALONE, &compiled);
   if (status == SWA_JIT_OK) {
     const sj_cubin_view view = {.note = {.nvrtc_version = compiled.nvrtc_version,
-                                         .num_registers = compiled.num_registers,
-                                         .spill_store_bytes = compiled.spill_store_bytes,
-                                         .spill_load_bytes = compiled.spill_load_bytes,
+                                         .num_registers = kernel->info.num_registers, /* of the cubin, if made */
+                                         .spill_store_bytes = kernel->info.spill_store_bytes,
+                                         .spill_load_bytes = kernel->info.spill_load_bytes,
                                          .compile_ns = compiled.compile_ns,
                                          .made_s = wall_seconds(lib->os)}};
     publish_ptx(lib, kernel, &view, compiled.ptx);

@@ -126,7 +126,7 @@ typedef struct swa_jit_options {
   const char *cache_dir;   /* the store's folder. SWA_JIT_CACHE_DIR, else swa-jit below XDG_CACHE_HOME or ~/.cache */
   const char *nvrtc_path;  /* libnvrtc to open, and no other. SWA_JIT_NVRTC, else a search */
   const char *cuda_path;   /* libcuda to open, and no other. SWA_JIT_CUDA, else a search */
-  const char *dump_dir;    /* existing folder for each compile's source, PTX, cubin and log. SWA_JIT_DUMP_DIR */
+  const char *dump_dir;    /* existing folder for each compile's source, log and what it made. SWA_JIT_DUMP_DIR */
   const char *record_path; /* file to which each new configuration asked for is appended. SWA_JIT_RECORD */
   const char *cache_path;  /* the store's read-only folders, parted by colons, searched in this order after cache_dir;
                               "" for none. SWA_JIT_CACHE_PATH */
@@ -293,7 +293,7 @@ typedef struct swa_jit_kernel_info {
   uint32_t store_status;        /* swa_jit_status of the write to the store; OK also when none was due */
   uint32_t num_threads;         /* threads of a CTA */
   uint32_t shared_memory_bytes; /* dynamic shared memory of a CTA */
-  uint32_t num_registers;       /* per thread, as ptxas reports it */
+  uint32_t num_registers;       /* per thread, as ptxas reports it; this and the next two 0 if only PTX was compiled */
   uint32_t spill_store_bytes;   /* per thread, as ptxas reports it */
   uint32_t spill_load_bytes;    /* per thread, as ptxas reports it */
   uint32_t nvrtc_version;       /* of the compiler that made the cubin: major * 1000 + minor * 10 */

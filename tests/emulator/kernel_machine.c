@@ -73,7 +73,7 @@ swa_jit_status kernel_machine_compile(kernel_machine *m, const swa_jit_config *c
     return SWA_JIT_CUDA_ERROR;
   }
   const swa_jit_status status = sj_compile_run(&m->nvrtc, m->arch, sj_render_kernel_name(config), source,
-                                               SJ_COMPILE_PTX_NEEDED, &silence, &compiled);
+                                               SJ_COMPILE_PTX_ALONE, &silence, &compiled);
   free(source);
   if (status != SWA_JIT_OK) {
     m->was_refused = true;

@@ -56,7 +56,7 @@ char *tensor_kernel_compile(const char *name, const char *definitions)
   sj_compiled compiled;
   snprintf(text, sizeof text, "%s%s", definitions, source);
   const swa_jit_status status =
-      sj_compile_run(&nvrtc, sj_arch_find_name("sm_100a"), name, text, SJ_COMPILE_PTX_NEEDED, &silence, &compiled);
+      sj_compile_run(&nvrtc, sj_arch_find_name("sm_100a"), name, text, SJ_COMPILE_PTX_ALONE, &silence, &compiled);
   char *ptx = compiled.ptx;
   compiled.ptx = NULL;
   if (status != SWA_JIT_OK) {

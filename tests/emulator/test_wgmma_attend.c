@@ -142,7 +142,7 @@ static int try_all(const emu_device *device, const sj_arch *arch, const sj_nvrtc
   emu_module *module = NULL;
   emu_message message;
   (void)snprintf(text, sizeof text, "#define FAULT %u\n%s", fault, source);
-  if (sj_compile_run(nvrtc, arch, "attend", text, SJ_COMPILE_PTX_NEEDED, &silence, &compiled) != SWA_JIT_OK) {
+  if (sj_compile_run(nvrtc, arch, "attend", text, SJ_COMPILE_PTX_ALONE, &silence, &compiled) != SWA_JIT_OK) {
     printf("failed: %s\n%s\n", swa_jit_message(), compiled.log == NULL ? "" : compiled.log);
     sj_compiled_finish(&compiled);
     return 1;

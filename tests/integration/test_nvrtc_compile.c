@@ -28,7 +28,7 @@ static void compile_every_architecture_gives_an_elf_image_and_figures(void **sta
   for (unsigned i = 0; sj_arch_at(i) != NULL; i++) {
     sj_compiled compiled;
     swa_jit_status status =
-        sj_compile_run(&api, sj_arch_at(i), "swa_decode", good_source, SJ_COMPILE_PTX_NEEDED, NULL, &compiled);
+        sj_compile_run(&api, sj_arch_at(i), "swa_decode", good_source, SJ_COMPILE_PTX_WISHED, NULL, &compiled);
     if (api.version_code < sj_arch_at(i)->min_nvrtc) {
       assert_int_equal(status, SWA_JIT_UNSUPPORTED);
       sj_compiled_finish(&compiled);
@@ -63,6 +63,28 @@ static void compile_twice_gives_the_same_bytes(void **state)
   assert_memory_equal(first.cubin, second.cubin, first.cubin_bytes);
   sj_compiled_finish(&first);
   sj_compiled_finish(&second);
+}
+
+static void compile_to_ptx_alone_gives_the_bytes_of_ptx_beside_a_cubin(void **state)
+{
+  (void)state;
+  for (unsigned i = 0; sj_arch_at(i) != NULL; i++) {
+    sj_compiled beside;
+    sj_compiled alone;
+    if (api.version_code < sj_arch_at(i)->min_nvrtc) {
+      continue;
+    }
+    assert_int_equal(
+        sj_compile_run(&api, sj_arch_at(i), "swa_decode", good_source, SJ_COMPILE_PTX_WISHED, NULL, &beside),
+        SWA_JIT_OK);
+    assert_int_equal(sj_compile_run(&api, sj_arch_at(i), "swa_decode", good_source, SJ_COMPILE_PTX_ALONE, NULL, &alone),
+                     SWA_JIT_OK);
+    assert_string_equal(alone.ptx, beside.ptx);
+    assert_null(alone.cubin);
+    assert_string_equal(alone.log, ""); /* no complaint about an option for ptxas */
+    sj_compiled_finish(&beside);
+    sj_compiled_finish(&alone);
+  }
 }
 
 /* 255 registers a thread are the most; this one wants 300 values at once. */
@@ -173,6 +195,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(compile_every_architecture_gives_an_elf_image_and_figures),
       cmocka_unit_test(compile_twice_gives_the_same_bytes),
+      cmocka_unit_test(compile_to_ptx_alone_gives_the_bytes_of_ptx_beside_a_cubin),
       cmocka_unit_test(compile_of_a_greedy_kernel_reports_spills),
       cmocka_unit_test(compile_of_a_wrong_source_points_at_its_line),
       cmocka_unit_test(compile_with_a_wrong_instruction_carries_ptxas_words),

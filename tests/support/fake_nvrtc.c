@@ -32,6 +32,7 @@ static struct {
 static uint8_t cubin[TINY_CUBIN_BYTES];
 
 typedef struct fake_program {
+  int is_virtual; /* compiled for a virtual architecture: to PTX, without ptxas and its report */
   size_t cubin_bytes;
   uint8_t cubin[];
 } fake_program;
@@ -114,13 +115,14 @@ static int fake_destroy_program(sj_nvrtc_program *program)
 
 static int fake_compile_program(sj_nvrtc_program program, int num_options, const char *const *options)
 {
-  (void)program;
+  fake_program *made = (void *)program;
   int result = count_call(FAKE_NVRTC_COMPILE_PROGRAM);
   pthread_mutex_lock(&fake.mutex);
   fake.options[0] = '\0';
   for (int i = 0; i < num_options; i++) {
     size_t used = strlen(fake.options);
     snprintf(fake.options + used, sizeof fake.options - used, "%s%s", i == 0 ? "" : " ", options[i]);
+    made->is_virtual |= strstr(options[i], "=compute_") != NULL;
   }
   pthread_mutex_unlock(&fake.mutex);
   if (fake.plan.compile_ms > 0) {
@@ -129,29 +131,28 @@ static int fake_compile_program(sj_nvrtc_program program, int num_options, const
   return result;
 }
 
-static const char *log_text(void)
+static const char *log_text(sj_nvrtc_program program)
 {
-  return fake.plan.log != NULL ? fake.plan.log : good_report;
+  const fake_program *made = (const void *)program;
+  return fake.plan.log != NULL ? fake.plan.log : made->is_virtual ? "" : good_report;
 }
 
 static int fake_get_program_log_size(sj_nvrtc_program program, size_t *size)
 {
-  (void)program;
-  *size = strlen(log_text()) + 1;
+  *size = strlen(log_text(program)) + 1;
   return count_call(FAKE_NVRTC_GET_LOG_SIZE);
 }
 
 static int fake_get_program_log(sj_nvrtc_program program, char *log)
 {
-  (void)program;
-  memcpy(log, log_text(), strlen(log_text()) + 1);
+  memcpy(log, log_text(program), strlen(log_text(program)) + 1);
   return count_call(FAKE_NVRTC_GET_LOG);
 }
 
 static int fake_get_cubin_size(sj_nvrtc_program program, size_t *size)
 {
   const fake_program *made = (const void *)program;
-  *size = fake.plan.empty_cubin ? 0 : made->cubin_bytes;
+  *size = fake.plan.empty_cubin || made->is_virtual ? 0 : made->cubin_bytes;
   return count_call(FAKE_NVRTC_GET_CUBIN_SIZE);
 }
 

@@ -62,14 +62,32 @@ static void run_good_source_gives_cubin_log_and_figures(void **state)
   assert_null(compiled.cubin);
 }
 
-static void run_ptx_wanted_gives_ptx(void **state)
+static void run_ptx_alone_gives_ptx_without_cubin_and_figures(void **state)
 {
   (void)state;
   sj_nvrtc_api api = fake_nvrtc_start((fake_nvrtc_plan){0});
   sj_compiled compiled;
-  assert_int_equal(sj_compile_run(&api, arch_100a(), "swa_decode", source, SJ_COMPILE_PTX_NEEDED, NULL, &compiled),
+  assert_int_equal(sj_compile_run(&api, arch_100a(), "swa_decode", source, SJ_COMPILE_PTX_ALONE, NULL, &compiled),
+                   SWA_JIT_OK);
+  assert_non_null(strstr(fake_nvrtc_options(), "--gpu-architecture=compute_100a "));
+  assert_string_equal(compiled.ptx, FAKE_NVRTC_PTX);
+  assert_null(compiled.cubin);
+  assert_int_equal(compiled.cubin_bytes, 0);
+  assert_int_equal(compiled.num_registers, 0);
+  assert_string_equal(compiled.log, "");
+  sj_compiled_finish(&compiled);
+}
+
+static void run_ptx_beside_a_cubin_gives_both(void **state)
+{
+  (void)state;
+  sj_nvrtc_api api = fake_nvrtc_start((fake_nvrtc_plan){0});
+  sj_compiled compiled;
+  assert_int_equal(sj_compile_run(&api, arch_100a(), "swa_decode", source, SJ_COMPILE_PTX_WISHED, NULL, &compiled),
                    SWA_JIT_OK);
   assert_string_equal(compiled.ptx, FAKE_NVRTC_PTX);
+  assert_non_null(compiled.cubin);
+  assert_int_equal(compiled.num_registers, FAKE_NVRTC_REGISTERS);
   sj_compiled_finish(&compiled);
 }
 
@@ -279,20 +297,19 @@ static void run_empty_cubin_is_no_success(void **state)
   sj_compiled_finish(&compiled);
 }
 
-static void run_each_call_failing_is_a_status_and_leaks_nothing(void **state)
+/* The number of calls whose failure is one of the compile. */
+static unsigned fail_each_call(sj_compile_ptx ptx)
 {
-  (void)state;
   unsigned num_failures = 0;
   for (unsigned nth = 1;; nth++) {
     sj_nvrtc_api api = fake_nvrtc_start((fake_nvrtc_plan){.nth = nth, .result = 11});
     sj_compiled compiled;
-    swa_jit_status status =
-        sj_compile_run(&api, arch_100a(), "swa_decode", source, SJ_COMPILE_PTX_NEEDED, NULL, &compiled);
+    swa_jit_status status = sj_compile_run(&api, arch_100a(), "swa_decode", source, ptx, NULL, &compiled);
     assert_int_equal(fake_nvrtc_num_programs(), 0);
     sj_compiled_finish(&compiled);
     if (!fake_nvrtc_has_failed()) {
       assert_int_equal(status, SWA_JIT_OK);
-      break;
+      return num_failures;
     }
     if (status != SWA_JIT_OK) {
       assert_int_equal(status, SWA_JIT_NO_COMPILER);
@@ -300,7 +317,16 @@ static void run_each_call_failing_is_a_status_and_leaks_nothing(void **state)
       num_failures++;
     }
   }
-  assert_int_equal(num_failures, 8); /* all but the log's two calls and the program's end */
+}
+
+static void run_each_call_failing_is_a_status_and_leaks_nothing(void **state)
+{
+  (void)state;
+  /* All but the log's two calls and the program's end: two for the architectures, two before and two for each product.
+   * A cubin does without the PTX that was wished for. */
+  assert_int_equal(fail_each_call(SJ_COMPILE_PTX_NONE), 6);
+  assert_int_equal(fail_each_call(SJ_COMPILE_PTX_WISHED), 6);
+  assert_int_equal(fail_each_call(SJ_COMPILE_PTX_ALONE), 6);
 }
 
 static void run_log_unavailable_still_gives_the_cubin(void **state)
@@ -399,7 +425,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(options_any_architecture_are_fixed_and_ordered),
       cmocka_unit_test(run_good_source_gives_cubin_log_and_figures),
-      cmocka_unit_test(run_ptx_wanted_gives_ptx),
+      cmocka_unit_test(run_ptx_alone_gives_ptx_without_cubin_and_figures),
+      cmocka_unit_test(run_ptx_beside_a_cubin_gives_both),
       cmocka_unit_test(run_ptx_wished_and_not_had_is_a_warning),
       cmocka_unit_test(run_options_are_asked_of_versions_that_know_them),
       cmocka_unit_test(run_old_nvrtc_is_unsupported_before_compiling),

@@ -75,9 +75,12 @@ static void print_kernel(const run_report *report)
 {
   const swa_jit_kernel_info *info = &report->step->info;
   printf("kernel   %s\n", info->file_name);
-  printf("         head_group %u, kv_tile %u: %u threads, %u registers, %u bytes of shared memory a CTA\n",
-         report->problem->config.head_group, report->problem->config.kv_tile, info->num_threads, info->num_registers,
-         info->shared_memory_bytes);
+  printf("         head_group %u, kv_tile %u: %u threads, ", report->problem->config.head_group,
+         report->problem->config.kv_tile, info->num_threads);
+  if (info->num_registers != 0) { /* else only PTX was compiled */
+    printf("%u registers, ", info->num_registers);
+  }
+  printf("%u bytes of shared memory a CTA\n", info->shared_memory_bytes);
   if (report->problem->config.splits != 0) {
     printf("         num_splits %u%s: a workspace of %llu bytes\n", report->problem->num_splits,
            report->options->num_splits == SJ_SPLITS_PICK ? ", picked" : "",

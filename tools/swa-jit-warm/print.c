@@ -52,15 +52,25 @@ static bool has_kernel(const warm_job *job)
   return job->state == WARM_HIT || job->state == WARM_COMPILED;
 }
 
+/* One of ptxas's figures. */
+static void add_figure(sj_table *table, const swa_jit_kernel_info *info, uint32_t figure)
+{
+  if (info->num_registers == 0) { /* only PTX was compiled */
+    sj_table_add(table, "-");
+  } else {
+    sj_table_add(table, "%u", figure);
+  }
+}
+
 static void add_row(sj_table *table, const warm_job *job)
 {
   char text[512] = "";
   warm_print_short(job->text, text);
   sj_table_add(table, "%s", text);
   if (has_kernel(job)) {
-    sj_table_add(table, "%u", job->info.num_registers);
+    add_figure(table, &job->info, job->info.num_registers);
     sj_table_add(table, "%u", job->info.shared_memory_bytes);
-    sj_table_add(table, "%u", job->info.spill_store_bytes + job->info.spill_load_bytes);
+    add_figure(table, &job->info, job->info.spill_store_bytes + job->info.spill_load_bytes);
     sj_table_add(table, "%.0f", (double)job->info.compile_ns * 1e-6);
     sj_table_add(table, "%llu", (unsigned long long)job->info.cubin_bytes);
   } else {

@@ -44,10 +44,25 @@ static bool has_product(const swa_jit_entry *entry)
          && entry->state != SWA_JIT_ENTRY_FAILED;
 }
 
-/* Whether the kernel's figures are known. */
+/* Whether the compile's figures are known. */
 static bool has_figures(const swa_jit_entry *entry)
 {
   return entry->key_text[0] != '\0' && entry->state != SWA_JIT_ENTRY_FAILED;
+}
+
+/* Whether those of ptxas are, which does not run where only PTX is compiled. */
+static bool has_ptxas_figures(const swa_jit_entry *entry)
+{
+  return has_figures(entry) && entry->num_registers != 0;
+}
+
+static void add_figure(sj_table *table, bool is_known, uint32_t figure)
+{
+  if (is_known) {
+    sj_table_add(table, "%u", figure);
+  } else {
+    sj_table_add(table, "-");
+  }
 }
 
 void warm_write_remainder(const swa_jit_entry *entry, int64_t now_s, char text_out[WARM_REMAINDER_SIZE])
@@ -89,15 +104,9 @@ static void add_row(sj_table *table, const swa_jit_entry *entry, int64_t now_s)
   sj_table_add(table, "%s", warm_entry_state_name(entry->state));
   sj_table_add(table, "%u", entry->layer);
   sj_table_add(table, "%.*s", DIGEST_SHOWN, *digest != '\0' ? digest : "-");
-  if (has_figures(entry)) {
-    sj_table_add(table, "%u", entry->num_registers);
-    sj_table_add(table, "%u", entry->shared_memory_bytes);
-    sj_table_add(table, "%u", entry->spill_store_bytes + entry->spill_load_bytes);
-  } else {
-    for (int i = 0; i < 3; i++) {
-      sj_table_add(table, "-");
-    }
-  }
+  add_figure(table, has_ptxas_figures(entry), entry->num_registers);
+  add_figure(table, has_figures(entry), entry->shared_memory_bytes);
+  add_figure(table, has_ptxas_figures(entry), entry->spill_store_bytes + entry->spill_load_bytes);
   sj_table_add(table, "%s", size);
   sj_table_add(table, "%s", made);
   sj_table_add(table, "%s", used);
@@ -218,11 +227,15 @@ void warm_print_entry(const swa_jit_entry *entry)
   }
   print_line("asked for today", entry->is_current ? "yes" : "no: of another template or other compile options");
   print_count("cubin bytes", entry->cubin_bytes);
-  print_count("registers", entry->num_registers);
+  if (has_ptxas_figures(entry)) {
+    print_count("registers", entry->num_registers);
+  }
   print_count("threads", entry->num_threads);
   print_count("shared bytes", entry->shared_memory_bytes);
-  print_count("spill store bytes", entry->spill_store_bytes);
-  print_count("spill load bytes", entry->spill_load_bytes);
+  if (has_ptxas_figures(entry)) {
+    print_count("spill store bytes", entry->spill_store_bytes);
+    print_count("spill load bytes", entry->spill_load_bytes);
+  }
   print_count("compile ms", entry->compile_ns / 1000000);
   print_line("NVRTC", version);
   warm_print_key(entry->key_text);
@@ -261,11 +274,11 @@ void warm_json_entry(sj_json *json, const swa_jit_entry *entry)
   json_number(json, "used_s", entry->used_s > 0, (uint64_t)entry->used_s);
   json_number(json, "expires_s", entry->expires_s > 0, (uint64_t)entry->expires_s);
   json_number(json, "cubin_bytes", is_known, entry->cubin_bytes);
-  json_number(json, "registers", is_known, entry->num_registers);
+  json_number(json, "registers", has_ptxas_figures(entry), entry->num_registers);
   json_number(json, "threads", has_config, entry->num_threads);
   json_number(json, "shared_memory_bytes", has_config, entry->shared_memory_bytes);
-  json_number(json, "spill_store_bytes", is_known, entry->spill_store_bytes);
-  json_number(json, "spill_load_bytes", is_known, entry->spill_load_bytes);
+  json_number(json, "spill_store_bytes", has_ptxas_figures(entry), entry->spill_store_bytes);
+  json_number(json, "spill_load_bytes", has_ptxas_figures(entry), entry->spill_load_bytes);
   json_number(json, "compile_ns", is_known, entry->compile_ns);
   json_number(json, "nvrtc_version", has_key, entry->nvrtc_version);
 }
