@@ -26,8 +26,8 @@ static bool find_capability(const sj_cuda_api *cuda, swa_jit_stream stream, int 
 }
 
 /* The cold path: why the driver refused. */
-static swa_jit_status fail_launch(const struct swa_jit_kernel *kernel, const sj_launch_grid *grid,
-                                  swa_jit_stream stream, int result)
+SJ_COLD static swa_jit_status fail_launch(const struct swa_jit_kernel *kernel, const sj_launch_grid *grid,
+                                          swa_jit_stream stream, int result)
 {
   int major = 0;
   int minor = 0;
@@ -44,8 +44,8 @@ static swa_jit_status fail_launch(const struct swa_jit_kernel *kernel, const sj_
 }
 
 /* function: the kernel's in the current context, or its CUkernel handle. */
-static int launch_function(const struct swa_jit_kernel *kernel, sj_cu_function function, const sj_launch_grid *grid,
-                           swa_jit_stream stream)
+SJ_INLINE int launch_function(const struct swa_jit_kernel *kernel, sj_cu_function function, const sj_launch_grid *grid,
+                              swa_jit_stream stream)
 {
   const unsigned num_threads = WARP_THREADS * kernel->plan.num_warps;
   const unsigned shared_bytes = kernel->plan.shared_memory_bytes;
@@ -69,19 +69,30 @@ static int launch_function(const struct swa_jit_kernel *kernel, sj_cu_function f
   return kernel->cuda->launch_kernel_ex(&config, function, params, NULL);
 }
 
-/* The CUkernel takes the stream's context, whichever is current, but costs the driver more than the context's function.
- * A function is refused on a stream of another context: then it is the CUkernel's turn. */
-swa_jit_status sj_launch_kernel(const struct swa_jit_kernel *kernel, const sj_launch_grid *grid, swa_jit_stream stream)
+/* Where no function is known of the current context, or the stream is another's: the CUkernel takes the stream's
+ * context, whichever is current, but costs the driver more. result: of the launch that was tried. */
+SJ_COLD static swa_jit_status launch_handle(const struct swa_jit_kernel *kernel, const sj_launch_grid *grid,
+                                            swa_jit_stream stream, int result)
+{
+  if (result == SJ_CU_ERROR_INVALID_HANDLE || result == SJ_CU_ERROR_INVALID_CONTEXT) {
+    result = launch_function(kernel, (sj_cu_function)kernel->loaded.kernel, grid, stream);
+  }
+  return result == SJ_CU_SUCCESS ? SWA_JIT_OK : fail_launch(kernel, grid, stream, result);
+}
+
+SJ_INLINE swa_jit_status launch(const struct swa_jit_kernel *kernel, const sj_launch_grid *grid, swa_jit_stream stream)
 {
   sj_cu_function function = sj_load_find_function(kernel->cuda, &kernel->loaded);
   int result = SJ_CU_ERROR_INVALID_HANDLE;
   if (function != NULL) {
     result = launch_function(kernel, function, grid, stream);
   }
-  if (result == SJ_CU_ERROR_INVALID_HANDLE || result == SJ_CU_ERROR_INVALID_CONTEXT) {
-    result = launch_function(kernel, (sj_cu_function)kernel->loaded.kernel, grid, stream);
-  }
-  return result == SJ_CU_SUCCESS ? SWA_JIT_OK : fail_launch(kernel, grid, stream, result);
+  return result == SJ_CU_SUCCESS ? SWA_JIT_OK : launch_handle(kernel, grid, stream, result);
+}
+
+swa_jit_status sj_launch_kernel(const struct swa_jit_kernel *kernel, const sj_launch_grid *grid, swa_jit_stream stream)
+{
+  return launch(kernel, grid, stream);
 }
 
 bool sj_launch_may_depend(const struct swa_jit_kernel *kernel, uint32_t flags)
@@ -154,8 +165,28 @@ swa_jit_status sj_launch_workspace_bytes(const struct swa_jit_kernel *kernel, co
   return status;
 }
 
-swa_jit_status sj_launch_decode(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args,
-                                swa_jit_stream stream)
+/* The kernel is one of decode's; the struct is this library's, or larger with nothing behind. */
+static swa_jit_status decode(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args,
+                             swa_jit_stream stream)
+{
+  swa_params params;
+  if (args->num_tokens == 0) {
+    return SWA_JIT_OK;
+  }
+  swa_jit_status status = sj_launch_args_make(&kernel->config, args, &params);
+  if (status == SWA_JIT_OK && kernel->config.splits != 0) {
+    status = take_workspace(kernel, args, &params);
+  }
+  if (status != SWA_JIT_OK) {
+    return status;
+  }
+  const sj_launch_grid grid = {params.num_tokens, params.kv_head_groups, params.num_kv_heads * params.num_splits,
+                               &params, sj_launch_may_depend(kernel, args->flags)};
+  return launch(kernel, &grid, stream);
+}
+
+SJ_COLD static swa_jit_status decode_unusual(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args,
+                                             swa_jit_stream stream)
 {
   if (kernel == NULL) {
     return sj_fail(SWA_JIT_INVALID, "kernel is NULL: pass one that swa_jit_kernel_get returned");
@@ -165,24 +196,13 @@ swa_jit_status sj_launch_decode(const struct swa_jit_kernel *kernel, const swa_j
                                     "kernel=decode");
   }
   swa_jit_status status = sj_abi_check(args, FIRST_ARGS_SIZE, sizeof *args, "swa_jit_decode_args");
-  if (status != SWA_JIT_OK) {
-    return status;
-  }
-  if (args->num_tokens == 0) {
-    return SWA_JIT_OK;
-  }
-  swa_params params;
-  status = sj_launch_args_make(&kernel->config, args, &params);
-  if (status != SWA_JIT_OK) {
-    return status;
-  }
-  if (kernel->config.splits != 0) {
-    status = take_workspace(kernel, args, &params);
-    if (status != SWA_JIT_OK) {
-      return status;
-    }
-  }
-  const sj_launch_grid grid = {params.num_tokens, params.kv_head_groups, params.num_kv_heads * params.num_splits,
-                               &params, sj_launch_may_depend(kernel, args->flags)};
-  return sj_launch_kernel(kernel, &grid, stream);
+  return status == SWA_JIT_OK && args != NULL ? decode(kernel, args, stream) : status;
+}
+
+swa_jit_status sj_launch_decode(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args,
+                                swa_jit_stream stream)
+{
+  const bool is_usual =
+      kernel != NULL && kernel->config.kernel == SWA_JIT_KERNEL_DECODE && args != NULL && args->size == sizeof *args;
+  return is_usual ? decode(kernel, args, stream) : decode_unusual(kernel, args, stream);
 }

@@ -7,15 +7,6 @@
 #include "launch_scope.h"
 #include "workspace.h"
 
-_Static_assert(sizeof(swa_params) == 344, "both sides lay the parameter out alike, without padding");
-
-enum { BF16_BYTES = 2, LSE_FORM_BITS = SWA_JIT_LSE_BASE_2 | SWA_JIT_LSE_WITH_SINK | SWA_JIT_LSE_EMPTY_PLUS_INFINITY };
-
-static long long out_dim(const swa_jit_config *config)
-{
-  return config->head_dim_v != 0 ? config->head_dim_v : config->head_dim;
-}
-
 /* ---- counts ------------------------------------------------------------------------------------------------ */
 
 static swa_jit_status check_slots(const char *prefix, uint64_t num_blocks, uint32_t block_size)
@@ -83,7 +74,7 @@ static swa_jit_status check_counts(const swa_jit_config *config, const swa_jit_d
 
 /* ---- q, out, lse ------------------------------------------------------------------------------------------- */
 
-SJ_INLINE sj_tensor q_of(const sj_launch_call *call)
+static sj_tensor q_of(const sj_launch_call *call)
 {
   return (sj_tensor){
       .name = "q",
@@ -92,12 +83,12 @@ SJ_INLINE sj_tensor q_of(const sj_launch_call *call)
       .token_stride = call->params->q_token_stride,
       .head_stride = call->params->q_head_stride,
       .row_length = call->config->head_dim,
-      .element_bytes = BF16_BYTES,
+      .element_bytes = SJ_BF16_BYTES,
       .alignment = SJ_ROW_ALIGNMENT,
   };
 }
 
-SJ_INLINE sj_tensor out_of(const sj_launch_call *call)
+static sj_tensor out_of(const sj_launch_call *call)
 {
   return (sj_tensor){
       .name = "out",
@@ -105,13 +96,13 @@ SJ_INLINE sj_tensor out_of(const sj_launch_call *call)
       .num_heads = call->args->num_heads,
       .token_stride = call->params->out_token_stride,
       .head_stride = call->params->out_head_stride,
-      .row_length = out_dim(call->config),
-      .element_bytes = BF16_BYTES,
+      .row_length = sj_launch_out_dim(call->config),
+      .element_bytes = SJ_BF16_BYTES,
       .alignment = SJ_ROW_ALIGNMENT,
   };
 }
 
-SJ_INLINE sj_tensor lse_of(const sj_launch_call *call)
+static sj_tensor lse_of(const sj_launch_call *call)
 {
   return (sj_tensor){
       .name = "lse",
@@ -125,7 +116,7 @@ SJ_INLINE sj_tensor lse_of(const sj_launch_call *call)
   };
 }
 
-SJ_INLINE swa_jit_status check_tensor(const sj_tensor *tensor, const void *address, sj_extent *extent_out)
+static swa_jit_status check_tensor(const sj_tensor *tensor, const void *address, sj_extent *extent_out)
 {
   swa_jit_status status = sj_tensor_check_address(tensor->name, address, tensor->alignment);
   if (status == SWA_JIT_OK) {
@@ -138,7 +129,7 @@ SJ_INLINE swa_jit_status check_tensor(const sj_tensor *tensor, const void *addre
 }
 
 /* Different CTAs write the rows: they must not overlap. */
-SJ_INLINE swa_jit_status check_written(const sj_tensor *tensor, const void *address, sj_extent *extent_out)
+static swa_jit_status check_written(const sj_tensor *tensor, const void *address, sj_extent *extent_out)
 {
   swa_jit_status status = check_tensor(tensor, address, extent_out);
   return status == SWA_JIT_OK ? sj_tensor_check_apart(tensor) : status;
@@ -211,9 +202,9 @@ static swa_jit_status check_splits(const swa_jit_config *config, const swa_jit_d
 
 static swa_jit_status check_options(const swa_jit_config *config, const swa_jit_decode_args *args)
 {
-  if ((args->lse_form & ~(uint32_t)LSE_FORM_BITS) != 0) {
+  if ((args->lse_form & ~(uint32_t)SJ_LSE_FORM_BITS) != 0) {
     return sj_fail(SWA_JIT_INVALID, "lse_form is %#x: the bits known are %#x; or SWA_JIT_LSE_ constants, or pass 0",
-                   args->lse_form, LSE_FORM_BITS);
+                   args->lse_form, SJ_LSE_FORM_BITS);
   }
   if ((args->flags & ~(uint32_t)SWA_JIT_DECODE_DEPENDENT) != 0) {
     return sj_fail(SWA_JIT_INVALID, "flags is %#x: the bits known are %#x; or SWA_JIT_DECODE_ constants, or pass 0",
@@ -284,39 +275,6 @@ static swa_jit_status check_workspace(const sj_launch_call *call, const sj_exten
 
 /* ---- all --------------------------------------------------------------------------------------------------- */
 
-/* What belongs to no scope. */
-static void fill_rest(const sj_launch_call *call)
-{
-  const swa_jit_decode_args *args = call->args;
-  swa_params *params = call->params;
-  params->q = args->q;
-  params->out = args->out;
-  params->lse = args->lse;
-  params->sinks = args->sinks;
-  params->q_head_stride = sj_launch_stride_or(args->q_head_stride, call->config->head_dim);
-  params->q_token_stride =
-      sj_launch_stride_or(args->q_token_stride, (long long)args->num_heads * call->config->head_dim);
-  params->out_head_stride = sj_launch_stride_or(args->out_head_stride, out_dim(call->config));
-  params->out_token_stride = sj_launch_stride_or(args->out_token_stride, args->num_heads * out_dim(call->config));
-  params->lse_head_stride = sj_launch_stride_or(args->lse_head_stride, 1);
-  if (args->lse_token_stride != 0
-      || __builtin_mul_overflow(args->num_heads, params->lse_head_stride, &params->lse_token_stride)) {
-    params->lse_token_stride = sj_launch_stride_or(args->lse_token_stride, LLONG_MAX); /* refused wherever it counts */
-  }
-  params->num_tokens = args->num_tokens;
-  params->num_heads = args->num_heads;
-  params->num_kv_heads = args->num_kv_heads != 0 ? args->num_kv_heads : 1;
-  params->kv_head_heads = args->num_kv_heads > 1 ? args->num_heads / args->num_kv_heads : args->num_heads;
-  /* by a shift: head_group is a power of two */
-  params->kv_head_groups = ((params->kv_head_heads - 1) >> __builtin_ctz(call->config->head_group)) + 1;
-  params->workspace = args->workspace;
-  params->num_splits = args->num_splits != 0 ? args->num_splits : 1;
-  params->reserved = 0;
-  params->lse_form = args->lse_form;
-  params->scale = args->scale;
-  params->soft_cap = args->soft_cap;
-}
-
 swa_jit_status sj_launch_args_count(const swa_jit_config *config, const swa_jit_decode_args *args,
                                     uint64_t *num_ctas_out)
 {
@@ -332,35 +290,45 @@ swa_jit_status sj_launch_args_count(const swa_jit_config *config, const swa_jit_
   return status;
 }
 
-swa_jit_status sj_launch_args_make(const swa_jit_config *config, const swa_jit_decode_args *args,
-                                   swa_params *params_out)
+static void fill(const swa_jit_config *config, const swa_jit_decode_args *args, swa_params *params)
 {
-  sj_launch_call call; /* not its inputs, for speed */
-  call.config = config;
-  call.args = args;
-  call.params = params_out;
-  call.num_inputs = 0;
+  sj_fill_window(config, args, sj_launch_window_shape(config, args), &params->window);
+  params->extra = (swa_scope){0};
+  params->v = (swa_pool){0};
+  if (config->extra_size != 0) {
+    sj_fill_extra(config, args, sj_launch_extra_shape(config, args), &params->extra);
+  }
+  if (config->head_dim_v != 0) {
+    sj_fill_v(args, sj_launch_v_shape(config, args), &params->v);
+  }
+  sj_fill_q(config, args, params);
+  sj_fill_out(config, args, params);
+  sj_fill_lse(args, params);
+  sj_fill_counts(config, args, params);
+  sj_fill_options(args, params);
+}
+
+swa_jit_status sj_launch_args_check(const swa_jit_config *config, const swa_jit_decode_args *args,
+                                    swa_params *params_out)
+{
+  sj_launch_call call = {.config = config, .args = args, .params = params_out};
   sj_extent out, lse;
+  fill(config, args, params_out);
   swa_jit_status status = check_counts(config, args);
   if (status == SWA_JIT_OK) {
     status = check_options(config, args);
   }
-  if (status != SWA_JIT_OK) {
-    return status;
-  }
-  /* not all of the parameter: zeroing it would be a third of the work */
-  params_out->extra = (swa_scope){0};
-  params_out->v = (swa_pool){0};
-  fill_rest(&call);
-  status = check_q(&call);
   if (status == SWA_JIT_OK) {
-    status = sj_launch_take_window(&call);
+    status = check_q(&call);
+  }
+  if (status == SWA_JIT_OK) {
+    status = sj_launch_check_window(&call);
   }
   if (status == SWA_JIT_OK && config->head_dim_v != 0) {
-    status = sj_launch_take_v(&call);
+    status = sj_launch_check_v(&call);
   }
   if (status == SWA_JIT_OK && config->extra_size != 0) {
-    status = sj_launch_take_extra(&call);
+    status = sj_launch_check_extra(&call);
   }
   if (status == SWA_JIT_OK) {
     status = check_sinks(&call);

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launch_scope.h"
 
-#include <limits.h>
-
-enum { BF16_BYTES = 2 };
-
 /* A pool's arguments by name. */
 typedef struct pool_names {
   const char *kv, *block_stride, *slot_stride, *head_stride, *inv_scale, *indices;
@@ -21,72 +17,19 @@ static const pool_names extra_names = {"extra_kv",
                                        "extra_inv_scale",
                                        "extra_indices"};
 
-/* How a pool is cut. */
-typedef struct pool_shape {
-  uint64_t num_blocks;
-  uint32_t block_size;
-  uint32_t num_kv_heads;
-  uint32_t format;
-  long long row_bytes;
-  long long footer_bytes; /* of a slot's scale row behind the block's data rows; 0: there is none */
-} pool_shape;
-
-static unsigned int_bytes(uint32_t type)
-{
-  return type == SWA_JIT_INT64 ? 8 : 4;
-}
-
-SJ_INLINE pool_shape make_shape(uint32_t format, long long row_elements, uint64_t num_blocks, uint32_t block_size,
-                                uint32_t num_kv_heads)
-{
-  pool_shape shape = {num_blocks, block_size, num_kv_heads, format, row_elements, 0};
-  switch (format) {
-  case SWA_JIT_KV_BF16:
-    shape.row_bytes = BF16_BYTES * row_elements;
-    break;
-  case SWA_JIT_KV_FOOTER_584:
-    shape.row_bytes = 576;
-    shape.footer_bytes = 8;
-    break;
-  case SWA_JIT_KV_FOOTER_528:
-    shape.row_bytes = 512;
-    shape.footer_bytes = 16;
-    break;
-  default: /* a byte an element */
-    break;
-  }
-  return shape;
-}
-
-/* Zero strides of the pool become those of packed rows. A packed block stride that overflows becomes the largest
- * multiple of 16, which check_pool refuses wherever it counts. */
-SJ_INLINE void pack_pool(const pool_shape *shape, swa_pool *pool)
-{
-  long long packed_block;
-  pool->kv_head_stride_bytes = sj_launch_stride_or(pool->kv_head_stride_bytes, shape->row_bytes);
-  pool->slot_stride_bytes = sj_launch_stride_or(pool->slot_stride_bytes, shape->num_kv_heads * shape->row_bytes);
-  if (shape->footer_bytes != 0) {
-    packed_block = shape->block_size * (shape->row_bytes + shape->footer_bytes);
-    packed_block += shape->num_blocks == 1 ? -packed_block & (SJ_ROW_ALIGNMENT - 1) : 0; /* it leads nowhere */
-  } else if (__builtin_mul_overflow(shape->block_size, pool->slot_stride_bytes, &packed_block)) {
-    packed_block = LLONG_MAX - (SJ_ROW_ALIGNMENT - 1);
-  }
-  pool->block_stride_bytes = sj_launch_stride_or(pool->block_stride_bytes, packed_block);
-}
-
-SJ_INLINE swa_jit_status check_scales(sj_launch_call *call, const pool_names *names, const pool_shape *shape,
-                                      const swa_pool *pool)
+static swa_jit_status check_scales(sj_launch_call *call, const pool_names *names, const sj_pool_shape *shape,
+                                   const swa_pool *pool)
 {
   if (shape->format != SWA_JIT_KV_E4M3_SLOT) {
     return SWA_JIT_OK;
   }
-  unsigned scale_bytes = call->config->scale_type == SWA_JIT_BFLOAT16 ? 2 : 4;
+  const unsigned scale_bytes = sj_launch_scale_bytes(call->config);
   long long num_scales = (long long)shape->num_blocks * shape->block_size * shape->num_kv_heads;
   sj_launch_note_input(call, names->inv_scale, pool->inv_scale, num_scales * scale_bytes);
   return sj_tensor_check_address(names->inv_scale, pool->inv_scale, scale_bytes);
 }
 
-SJ_INLINE swa_jit_status check_stride(const char *name, long long stride, long long extent, long long minimum)
+static swa_jit_status check_stride(const char *name, long long stride, long long extent, long long minimum)
 {
   return sj_tensor_is_stride(stride, SJ_ROW_ALIGNMENT, extent, minimum)
              ? SWA_JIT_OK
@@ -94,8 +37,8 @@ SJ_INLINE swa_jit_status check_stride(const char *name, long long stride, long l
 }
 
 /* *slot_bytes_out: from the first KV head's row to the end of the last one's. */
-SJ_INLINE swa_jit_status check_slots(const pool_names *names, const pool_shape *shape, const swa_pool *pool,
-                                     long long *slot_bytes_out)
+static swa_jit_status check_slots(const pool_names *names, const sj_pool_shape *shape, const swa_pool *pool,
+                                  long long *slot_bytes_out)
 {
   swa_jit_status status =
       check_stride(names->slot_stride, pool->slot_stride_bytes, shape->block_size, shape->row_bytes);
@@ -109,8 +52,8 @@ SJ_INLINE swa_jit_status check_slots(const pool_names *names, const pool_shape *
 }
 
 /* *block_bytes_out: of the block, which is of one piece. */
-SJ_INLINE swa_jit_status check_footer(const pool_names *names, const pool_shape *shape, const swa_pool *pool,
-                                      long long *block_bytes_out)
+static swa_jit_status check_footer(const pool_names *names, const sj_pool_shape *shape, const swa_pool *pool,
+                                   long long *block_bytes_out)
 {
   const long long bytes = shape->block_size * (shape->row_bytes + shape->footer_bytes);
   if (pool->slot_stride_bytes != shape->row_bytes) {
@@ -130,8 +73,8 @@ SJ_INLINE swa_jit_status check_footer(const pool_names *names, const pool_shape 
 }
 
 /* A block is num_parts parts of part_bytes: its slots, or a footer block's one piece. */
-SJ_INLINE swa_jit_status check_blocks(sj_launch_call *call, const pool_names *names, const pool_shape *shape,
-                                      const swa_pool *pool, long long num_parts, long long part_bytes)
+static swa_jit_status check_blocks(sj_launch_call *call, const pool_names *names, const sj_pool_shape *shape,
+                                   const swa_pool *pool, long long num_parts, long long part_bytes)
 {
   const long long num_blocks = (long long)shape->num_blocks;
   long long bytes;
@@ -145,8 +88,8 @@ SJ_INLINE swa_jit_status check_blocks(sj_launch_call *call, const pool_names *na
                       (num_parts - 1) * pool->slot_stride_bytes + part_bytes);
 }
 
-SJ_INLINE swa_jit_status check_pool(sj_launch_call *call, const pool_names *names, const pool_shape *shape,
-                                    const swa_pool *pool)
+static swa_jit_status check_pool(sj_launch_call *call, const pool_names *names, const sj_pool_shape *shape,
+                                 const swa_pool *pool)
 {
   const bool is_footer = shape->footer_bytes != 0;
   long long part_bytes = 0;
@@ -169,10 +112,10 @@ SJ_INLINE swa_jit_status check_pool(sj_launch_call *call, const pool_names *name
 
 /* ---- scopes ------------------------------------------------------------------------------------------------ */
 
-SJ_INLINE swa_jit_status check_indices(sj_launch_call *call, const char *name, const void *indices,
-                                       const char *stride_name, long long stride, uint32_t scope_size)
+static swa_jit_status check_indices(sj_launch_call *call, const char *name, const void *indices,
+                                    const char *stride_name, long long stride, uint32_t scope_size)
 {
-  const unsigned index_bytes = int_bytes(call->config->index_type);
+  const unsigned index_bytes = sj_launch_int_bytes(call->config->index_type);
   const long long num_tokens = call->args->num_tokens;
   long long bytes;
   swa_jit_status status = sj_tensor_check_address(name, indices, index_bytes);
@@ -188,54 +131,17 @@ SJ_INLINE swa_jit_status check_indices(sj_launch_call *call, const char *name, c
   return status;
 }
 
-SJ_INLINE swa_jit_status check_lens(sj_launch_call *call, const char *name, const void *lens)
+static swa_jit_status check_lens(sj_launch_call *call, const char *name, const void *lens)
 {
-  unsigned lens_bytes = int_bytes(call->config->lens_type);
+  unsigned lens_bytes = sj_launch_int_bytes(call->config->lens_type);
   sj_launch_note_input(call, name, lens, (long long)call->args->num_tokens * lens_bytes);
   return sj_tensor_check_address(name, lens, lens_bytes);
 }
 
-swa_jit_status sj_launch_take_v(sj_launch_call *call)
+swa_jit_status sj_launch_check_window(sj_launch_call *call)
 {
-  const swa_jit_decode_args *args = call->args;
-  swa_pool *pool = &call->params->v;
-  const pool_shape shape = make_shape(call->config->kv_format, call->config->head_dim_v, args->num_blocks,
-                                      args->block_size, call->params->num_kv_heads);
-  *pool = (swa_pool){.kv = args->v,
-                     .inv_scale = args->v_inv_scale,
-                     .indices = args->v_indices != NULL ? args->v_indices : args->indices,
-                     .block_stride_bytes = args->v_block_stride_bytes,
-                     .slot_stride_bytes = args->v_slot_stride_bytes,
-                     .kv_head_stride_bytes = args->v_head_stride_bytes,
-                     .scale = args->v_scale};
-  pack_pool(&shape, pool);
-  swa_jit_status status = check_pool(call, &v_names, &shape, pool);
-  if (status == SWA_JIT_OK && args->v_indices != NULL) {
-    status = check_indices(call, v_names.indices, pool->indices, "indices_token_stride",
-                           call->params->window.indices_token_stride, call->config->window_size);
-  }
-  return status;
-}
-
-swa_jit_status sj_launch_take_window(sj_launch_call *call)
-{
-  const swa_jit_decode_args *args = call->args;
-  swa_scope *scope = &call->params->window;
-  const pool_shape shape = make_shape(call->config->kv_format, call->config->head_dim, args->num_blocks,
-                                      args->block_size, call->params->num_kv_heads);
-  *scope =
-      (swa_scope){.pool = {.kv = args->kv,
-                           .inv_scale = args->inv_scale,
-                           .indices = args->indices,
-                           .block_stride_bytes = args->block_stride_bytes,
-                           .slot_stride_bytes = args->slot_stride_bytes,
-                           .kv_head_stride_bytes = args->kv_head_stride_bytes,
-                           .scale = args->kv_scale},
-                  .lens = args->lens,
-                  .indices_token_stride = sj_launch_stride_or(args->indices_token_stride, call->config->window_size),
-                  .block_size = args->block_size,
-                  .num_slots = (unsigned)(args->num_blocks * args->block_size)};
-  pack_pool(&shape, &scope->pool);
+  const swa_scope *scope = &call->params->window;
+  const sj_pool_shape shape = sj_launch_window_shape(call->config, call->args);
   swa_jit_status status = check_pool(call, &window_names, &shape, &scope->pool);
   if (status == SWA_JIT_OK) {
     status = check_indices(call, window_names.indices, scope->pool.indices, "indices_token_stride",
@@ -244,24 +150,22 @@ swa_jit_status sj_launch_take_window(sj_launch_call *call)
   return status == SWA_JIT_OK ? check_lens(call, "lens", scope->lens) : status;
 }
 
-swa_jit_status sj_launch_take_extra(sj_launch_call *call)
+swa_jit_status sj_launch_check_v(sj_launch_call *call)
 {
-  const swa_jit_decode_args *args = call->args;
-  swa_scope *scope = &call->params->extra;
-  const pool_shape shape =
-      make_shape(call->config->extra_format, call->config->head_dim, args->extra_num_blocks, args->extra_block_size, 1);
-  *scope = (swa_scope){.pool = {.kv = args->extra_kv,
-                                .inv_scale = args->extra_inv_scale,
-                                .indices = args->extra_indices,
-                                .block_stride_bytes = args->extra_block_stride_bytes,
-                                .slot_stride_bytes = args->extra_slot_stride_bytes,
-                                .scale = args->extra_scale},
-                       .lens = args->extra_lens,
-                       .indices_token_stride =
-                           sj_launch_stride_or(args->extra_indices_token_stride, call->config->extra_size),
-                       .block_size = args->extra_block_size,
-                       .num_slots = (unsigned)(args->extra_num_blocks * args->extra_block_size)};
-  pack_pool(&shape, &scope->pool);
+  const swa_pool *pool = &call->params->v;
+  const sj_pool_shape shape = sj_launch_v_shape(call->config, call->args);
+  swa_jit_status status = check_pool(call, &v_names, &shape, pool);
+  if (status == SWA_JIT_OK && call->args->v_indices != NULL) {
+    status = check_indices(call, v_names.indices, pool->indices, "indices_token_stride",
+                           call->params->window.indices_token_stride, call->config->window_size);
+  }
+  return status;
+}
+
+swa_jit_status sj_launch_check_extra(sj_launch_call *call)
+{
+  const swa_scope *scope = &call->params->extra;
+  const sj_pool_shape shape = sj_launch_extra_shape(call->config, call->args);
   swa_jit_status status = check_pool(call, &extra_names, &shape, &scope->pool);
   if (status == SWA_JIT_OK) {
     status = check_indices(call, extra_names.indices, scope->pool.indices, "extra_indices_token_stride",

@@ -57,8 +57,30 @@ swa_jit_status sj_load_add_context(const sj_cuda_api *api, const sj_arch *arch, 
  * twice at most: for the context, as only one that is there can be asked for its id, and for the id. */
 bool sj_load_lacks_context(const sj_cuda_api *api, const sj_loaded *loaded);
 
-/* The function in the current context; NULL where none is remembered. Lock-free; asks the driver once at most. */
-sj_cu_function sj_load_find_function(const sj_cuda_api *api, const sj_loaded *loaded);
+/* Of the context of that id; NULL: it is not remembered. Lock-free. */
+static inline const sj_loaded_context *sj_load_find_context(const sj_loaded *loaded, int num_contexts,
+                                                            unsigned long long id)
+{
+  for (int i = 0; i < num_contexts; ++i) {
+    if (loaded->contexts[i].id == id) {
+      return &loaded->contexts[i];
+    }
+  }
+  return NULL;
+}
+
+/* The function in the current context; NULL where none is remembered. Lock-free; asks the driver once at most. Inline:
+ * a launch is the hot path. */
+static inline sj_cu_function sj_load_find_function(const sj_cuda_api *api, const sj_loaded *loaded)
+{
+  const int num_contexts = atomic_load_explicit(&loaded->num_contexts, memory_order_acquire);
+  unsigned long long id = 0;
+  if (num_contexts == 0 || api->ctx_get_id == NULL || api->ctx_get_id(NULL, &id) != SJ_CU_SUCCESS) {
+    return NULL;
+  }
+  const sj_loaded_context *context = sj_load_find_context(loaded, num_contexts, id);
+  return context != NULL ? context->function : NULL;
+}
 
 /* Unloads and zeroes; a struct of zeros is fine. Needs no current context. */
 void sj_load_finish(const sj_cuda_api *api, sj_loaded *loaded);
