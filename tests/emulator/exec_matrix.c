@@ -84,21 +84,30 @@ static emu_next stmatrix(emu_warp *warp, const emu_step *step, uint32_t active)
 
 /* Of 16 and 8 bits; tf32 is f32 with the lower bits left out. */
 enum { IN_F16, IN_BF16, IN_E4M3, IN_E5M2, IN_TF32 };
-enum { M = EMU_MMA_M, N = EMU_MMA_N, MAX_K = EMU_MMA_K };
+enum { M = EMU_MMA_M, N = EMU_MMA_N };
 
-static float element(uint32_t word, unsigned index, unsigned type)
+/* Element j of each word, of one type. */
+#define CONVERT(expression)                                                                                            \
+  for (unsigned i = 0; i < EMU_LANES; i++) {                                                                           \
+    const uint32_t bits = words[i] >> shift;                                                                           \
+    to[i] = expression;                                                                                                \
+  }                                                                                                                    \
+  break
+
+static void convert(const uint32_t words[EMU_LANES], unsigned j, unsigned type, float to[EMU_LANES])
 {
+  const unsigned shift = type == IN_TF32 ? 0 : type <= IN_BF16 ? 16 * j : 8 * j;
   switch (type) {
   case IN_F16:
-    return emu_f16_value(word >> (16 * index) & 0xffff);
+    CONVERT(emu_f16_value(bits & 0xffff));
   case IN_BF16:
-    return emu_bf16_value(word >> (16 * index) & 0xffff);
+    CONVERT(emu_bf16_value(bits & 0xffff));
   case IN_E4M3:
-    return (float)emu_small_value(word >> (8 * index) & 0xff, &emu_format_e4m3);
+    CONVERT(emu_e4m3_value(bits & 0xff));
   case IN_E5M2:
-    return (float)emu_small_value(word >> (8 * index) & 0xff, &emu_format_e5m2);
+    CONVERT(emu_f16_value(bits << 8 & 0xffff));
   default:
-    return emu_float32(word & ~0x1fffu);
+    CONVERT(emu_float32(bits & ~0x1fffu));
   }
 }
 
@@ -107,51 +116,52 @@ static unsigned per_word(unsigned type)
   return type == IN_TF32 ? 1 : type <= IN_BF16 ? 2 : 4;
 }
 
-/* Where element j of the word that holds elements each * word and on of a row is put: of bytes, which are multiplied in
- * two steps, the first two of each word go to the first half. */
-static unsigned place_of(unsigned word, unsigned j, unsigned each, unsigned k)
+/* Which four of a row's elements are the j-th ones of the four words of a half: the order of a sum's terms is of no
+ * interest. Of bytes, which are multiplied in two steps, the first two of each word belong to the first. */
+static unsigned four_of(unsigned half, unsigned j, unsigned each, unsigned k)
 {
-  return each < 4 ? word * each + j : j / 2 * (k / 2) + 2 * word + j % 2;
+  return each < 4 ? half * each + j : j / 2 * (k / 8) + 2 * half + j % 2;
 }
 
 /* A[m][k]: register i of lane 4 r + c has row r + 8 (i mod 2) and the c-th word of half i / 2 of the row, a half
  * having four words. A k of four words only has no second half. */
-static void gather_a(const emu_warp *warp, const emu_slot *slots, unsigned k, unsigned type, float to[M][MAX_K])
+static void gather_a(const emu_warp *warp, const emu_slot *slots, unsigned k, unsigned type, emu_factor *to)
 {
   const unsigned each = per_word(type), registers = k / each / 2;
   for (unsigned i = 0; i < registers; i++) {
-    const uint32_t *from = emu_in32(warp, &slots[i]);
-    for (unsigned lane = 0; lane < EMU_LANES; lane++) {
-      const unsigned row = lane / 4 + 8 * (i % 2), word = lane % 4 + 4 * (i / 2);
-      for (unsigned j = 0; j < each; j++) {
-        to[row][place_of(word, j, each, k)] = element(from[lane], j, type);
-      }
+    for (unsigned j = 0; j < each; j++) {
+      const unsigned first = emu_factor_a(M / 2 * (i % 2), EMU_MMA_FOUR * four_of(i / 2, j, each, k));
+      convert(emu_in32(warp, &slots[i]), j, type, &to->values[first]);
     }
   }
+  emu_factor_look(to, k * M);
 }
 
 /* B[k][n]: register i of lane 4 n + c has the c-th word of half i of column n. */
-static void gather_b(const emu_warp *warp, const emu_slot *slots, unsigned k, unsigned type, float to[MAX_K][N])
+static void gather_b(const emu_warp *warp, const emu_slot *slots, unsigned k, unsigned type, emu_factor *to)
 {
   const unsigned each = per_word(type), registers = k / each / 4;
   for (unsigned i = 0; i < registers; i++) {
     const uint32_t *from = emu_in32(warp, &slots[i]);
-    for (unsigned lane = 0; lane < EMU_LANES; lane++) {
-      for (unsigned j = 0; j < each; j++) {
-        to[place_of(lane % 4 + 4 * i, j, each, k)][lane / 4] = element(from[lane], j, type);
+    uint32_t words[EMU_LANES];
+    for (unsigned n = 0; n < N; n++) {
+      for (unsigned c = 0; c < EMU_MMA_FOUR; c++) {
+        words[emu_factor_b(c, n)] = from[EMU_MMA_FOUR * n + c];
       }
     }
+    for (unsigned j = 0; j < each; j++) {
+      convert(words, j, type, &to->values[emu_factor_b(EMU_MMA_FOUR * four_of(i, j, each, k), 0)]);
+    }
   }
+  emu_factor_look(to, k * N);
 }
 
 /* sums += with, each rounded to nearest. */
-static void add_rounded(float sums[M][N], float with[M][N], bool is_f16)
+static void add_rounded(emu_sums *sums, const emu_sums *with, bool is_f16)
 {
-  for (unsigned m = 0; m < M; m++) {
-    for (unsigned n = 0; n < N; n++) {
-      const float sum = sums[m][n] + with[m][n];
-      sums[m][n] = is_f16 ? emu_f16_value(emu_to_f16(sum)) : sum;
-    }
+  for (unsigned i = 0; i < M * N; i++) {
+    const float sum = sums->at[i] + with->at[i];
+    sums->at[i] = is_f16 ? emu_f16_value(emu_to_f16(sum)) : sum;
   }
 }
 
@@ -161,30 +171,31 @@ typedef struct mma_shape {
 } mma_shape;
 
 /* Bytes become f16 and are multiplied in two steps from 0 on; the accumulator is added at the end. */
-static void multiply(mma_shape shape, float a[M][MAX_K], float b[MAX_K][N], float c[M][N])
+static void multiply(mma_shape shape, const emu_factor *a, const emu_factor *b, emu_sums *c)
 {
   const emu_sum_rule rule = {.is_f16 = shape.f16_result, .kept_bits = 25, .result_bits = 23};
   if (per_word(shape.a_type) < 4) {
     emu_matrix_add(a, b, 0, shape.k, rule, c);
     return;
   }
-  float sums[M][N] = {{0}};
+  emu_sums sums = {{0}};
   for (unsigned from = 0; from < shape.k; from += shape.k / 2) {
-    emu_matrix_add(a, b, from, from + shape.k / 2, rule, sums);
+    emu_matrix_add(a, b, from, from + shape.k / 2, rule, &sums);
   }
-  add_rounded(c, sums, shape.f16_result);
+  add_rounded(c, &sums, shape.f16_result);
 }
 
 static emu_next product(emu_warp *warp, const emu_step *step, mma_shape shape)
 {
-  float a[M][MAX_K], b[MAX_K][N], c[M][N];
+  emu_factor a, b;
+  emu_sums c;
   const unsigned a_registers = shape.k / per_word(shape.a_type) / 2, b_registers = a_registers / 2;
   const emu_slot *b_slots = step->src + a_registers;
-  gather_a(warp, step->src, shape.k, shape.a_type, a);
-  gather_b(warp, b_slots, shape.k, shape.b_type, b);
-  emu_matrix_load(warp, b_slots + b_registers, shape.f16_result, c);
-  multiply(shape, a, b, c);
-  emu_matrix_store(warp, step->dst, shape.f16_result, c);
+  gather_a(warp, step->src, shape.k, shape.a_type, &a);
+  gather_b(warp, b_slots, shape.k, shape.b_type, &b);
+  emu_matrix_load(warp, b_slots + b_registers, shape.f16_result, &c);
+  multiply(shape, &a, &b, &c);
+  emu_matrix_store(warp, step->dst, shape.f16_result, &c);
   return EMU_NEXT;
 }
 

@@ -62,20 +62,20 @@ static void sum_floats(const emu_warp *warps, const product *made, const emu_wgm
   const emu_step *step = made->event.step;
   const emu_sum_rule rule = emu_wgmma_rule(made->a_type, (step->arg & ARG_F16_D) != 0);
   const uint32_t registers = rule.is_f16 ? 2 : 4;
-  float a[EMU_GROUP_WARPS][EMU_MMA_M][EMU_MMA_K], b[EMU_MMA_K][EMU_MMA_N];
+  emu_factor a[EMU_GROUP_WARPS], b;
   for (uint32_t w = 0; w < EMU_GROUP_WARPS; w++) {
-    emu_wgmma_a_tile(operands, w * EMU_MMA_M, a[w]);
+    emu_wgmma_a_tile(operands, w * EMU_MMA_M, &a[w]);
   }
   for (uint32_t tile = 0; tile < operands->n / EMU_MMA_N; tile++) {
     const emu_slot *d = &step->dst[(size_t)tile * registers];
-    emu_wgmma_b_tile(operands, tile * EMU_MMA_N, b);
+    emu_wgmma_b_tile(operands, tile * EMU_MMA_N, &b);
     for (uint32_t w = 0; w < EMU_GROUP_WARPS; w++) {
-      float sums[EMU_MMA_M][EMU_MMA_N] = {{0}};
+      emu_sums sums = {{0}};
       if (made->accumulates) {
-        emu_matrix_load(&warps[w], d, rule.is_f16, sums);
+        emu_matrix_load(&warps[w], d, rule.is_f16, &sums);
       }
-      emu_matrix_add(a[w], b, 0, size_k(made->a_type), rule, sums);
-      emu_matrix_store(&warps[w], d, rule.is_f16, sums);
+      emu_matrix_add(&a[w], &b, 0, size_k(made->a_type), rule, &sums);
+      emu_matrix_store(&warps[w], d, rule.is_f16, &sums);
     }
   }
 }

@@ -2,34 +2,10 @@
 #include "matrix_sum.h"
 
 #include "lanes.h"
+#include "matrix_fast.h"
 #include "numbers.h"
 
-enum { M = EMU_MMA_M, N = EMU_MMA_N, MANTISSA_BITS = 23, NOTHING = -8192, LEAST_PLACE = -500 };
-
-/* The exponent's field less f32's bias; of subnormal numbers by their leading one, of what is not finite NOTHING. */
-static int16_t place_of(float value)
-{
-  const uint32_t bits = emu_bits32(value), field = bits >> 23 & 255, fraction = bits & 0x7fffff;
-  if (field == 255 || (field == 0 && fraction == 0)) {
-    return NOTHING;
-  }
-  return (int16_t)(field != 0 ? (int)field - 127 : -118 - __builtin_clz(fraction));
-}
-
-static bool find_places(const float *values, unsigned count, int16_t *places)
-{
-  bool finite = true;
-  for (unsigned i = 0; i < count; i++) {
-    places[i] = place_of(values[i]);
-    finite = finite && isfinite(values[i]);
-  }
-  return finite;
-}
-
-static double power_of_two(int exponent)
-{
-  return emu_float64((uint64_t)(exponent + 1023) << 52);
-}
+enum { M = EMU_MMA_M, N = EMU_MMA_N, MANTISSA_BITS = 23, LEAST_PLACE = EMU_LEAST_PLACE };
 
 /* A double cut to f32; too large a sum is infinite. */
 static float cut(double value)
@@ -39,112 +15,160 @@ static float cut(double value)
              : (float)emu_float64(emu_bits64(value) & ~0x1fffffffull);
 }
 
-static void finish(const double *totals, const double *scales, emu_sum_rule rule, float *sums)
+float emu_matrix_finish(double sum, emu_sum_rule rule)
 {
   const uint32_t left_out = (1u << (MANTISSA_BITS - rule.result_bits)) - 1;
-  for (unsigned n = 0; n < N; n++) {
-    const double sum = totals[n] / scales[n];
-    sums[n] = rule.is_f16 ? emu_f16_value(emu_to_f16(emu_odd_f32(sum))) : emu_float32(emu_bits32(cut(sum)) & ~left_out);
-  }
+  return rule.is_f16 ? emu_f16_value(emu_to_f16(emu_odd_f32(sum))) : emu_float32(emu_bits32(cut(sum)) & ~left_out);
 }
 
-static void add_row(const float *a, const int16_t *a_places, float b[][N], int16_t b_places[][N], unsigned from,
-                    unsigned to, emu_sum_rule rule, float *sums)
+/* ---- Any finite numbers ----------------------------------------------------------------------------------- */
+
+static double power_of_two(int exponent)
 {
-  int16_t places[N];
-  double scales[N], totals[N];
-  (void)find_places(sums, N, places);
-  for (unsigned k = from; k < to; k++) {
-    for (unsigned n = 0; n < N; n++) {
-      const int16_t place = (int16_t)(a_places[k] + b_places[k][n]);
-      places[n] = place > places[n] ? place : places[n];
+  return emu_float64((uint64_t)(exponent + 1023) << 52);
+}
+
+static void add_row(const emu_factor *a, const emu_factor *b, unsigned m, unsigned from, unsigned to, emu_sum_rule rule,
+                    float *sums)
+{
+  for (unsigned n = 0; n < N; n++) {
+    int most = emu_place_of(sums[n]);
+    for (unsigned k = from; k < to; k++) {
+      const int place = emu_place_of(a->values[emu_factor_a(m, k)]) + emu_place_of(b->values[k * N + n]);
+      most = place > most ? place : most;
     }
-  }
-  for (unsigned n = 0; n < N; n++) {
-    scales[n] = power_of_two(rule.kept_bits - (places[n] > LEAST_PLACE ? places[n] : LEAST_PLACE));
-    totals[n] = (double)(int32_t)((double)sums[n] * scales[n]);
-  }
-  for (unsigned k = from; k < to; k++) {
-    const double factor = (double)a[k];
-    for (unsigned n = 0; n < N; n++) {
-      totals[n] += (double)(int32_t)(factor * (double)b[k][n] * scales[n]);
+    const double scale = power_of_two(rule.kept_bits - (most > LEAST_PLACE ? most : LEAST_PLACE));
+    double total = (double)(int32_t)((double)sums[n] * scale);
+    for (unsigned k = from; k < to; k++) {
+      total += (double)(int32_t)((double)a->values[emu_factor_a(m, k)] * (double)b->values[k * N + n] * scale);
     }
-  }
-  finish(totals, scales, rule, sums);
-}
-
-static float finite_or_zero(float value)
-{
-  return isfinite(value) ? value : 0;
-}
-
-/* Sums that have an infinity or a NaN in them are that in any order; the others of the row are as ever. */
-static void add_special_row(const float *a, float b[][N], unsigned from, unsigned to, emu_sum_rule rule, float *sums)
-{
-  float finite_a[EMU_MMA_K], finite_b[EMU_MMA_K][N];
-  int16_t a_places[EMU_MMA_K], b_places[EMU_MMA_K][N];
-  double plain[N];
-  for (unsigned n = 0; n < N; n++) {
-    plain[n] = (double)sums[n];
-    sums[n] = finite_or_zero(sums[n]);
-  }
-  for (unsigned k = from; k < to; k++) {
-    finite_a[k] = finite_or_zero(a[k]);
-    a_places[k] = place_of(a[k]);
-    for (unsigned n = 0; n < N; n++) {
-      plain[n] += (double)a[k] * (double)b[k][n];
-      finite_b[k][n] = finite_or_zero(b[k][n]);
-      b_places[k][n] = place_of(b[k][n]);
-    }
-  }
-  add_row(finite_a, a_places, finite_b, b_places, from, to, rule, sums);
-  for (unsigned n = 0; n < N; n++) {
-    sums[n] = isfinite(plain[n]) ? sums[n] : emu_canonical((float)plain[n]);
+    sums[n] = emu_matrix_finish(total / scale, rule);
   }
 }
 
-void emu_matrix_add(float a[M][EMU_MMA_K], float b[EMU_MMA_K][N], unsigned from, unsigned to, emu_sum_rule rule,
-                    float sums[M][N])
+static void add_finite(const emu_factor *a, const emu_factor *b, unsigned from, unsigned to, emu_sum_rule rule,
+                       emu_sums *sums)
 {
-  int16_t a_places[EMU_MMA_K], b_places[EMU_MMA_K][N];
-  bool b_finite = true;
-  for (unsigned k = from; k < to; k++) {
-    b_finite = find_places(b[k], N, b_places[k]) && b_finite;
+  if (emu_matrix_has_room(a, b)) {
+    emu_matrix_add_fast(a, b, from, to, rule, sums);
+    return;
   }
   for (unsigned m = 0; m < M; m++) {
-    int16_t ignored[N];
-    const bool finite = find_places(a[m] + from, to - from, a_places + from) && b_finite;
-    if (finite && find_places(sums[m], N, ignored)) {
-      add_row(a[m], a_places, b, b_places, from, to, rule, sums[m]);
-    } else {
-      add_special_row(a[m], b, from, to, rule, sums[m]);
-    }
+    add_row(a, b, m, from, to, rule, &sums->at[(size_t)m * N]);
   }
 }
 
-/* Register i of lane 4 r + c: row r + 8 (i / 2), column 2 c + i mod 2; of 16 bits two columns to a register. */
-void emu_matrix_load(const emu_warp *warp, const emu_slot *slots, bool is_f16, float sums[M][N])
+/* ---- Infinities and NaN ----------------------------------------------------------------------------------- */
+
+/* Whether it had none. */
+static bool clear_not_finite(float *values, unsigned count)
 {
-  for (unsigned i = 0; i < (is_f16 ? 2 : 4); i++) {
-    const uint32_t *from = emu_in32(warp, &slots[i]);
-    for (unsigned lane = 0; lane < EMU_LANES; lane++) {
-      if (is_f16) {
-        sums[lane / 4 + 8 * i][2 * (lane % 4)] = emu_f16_value(from[lane] & 0xffff);
-        sums[lane / 4 + 8 * i][2 * (lane % 4) + 1] = emu_f16_value(from[lane] >> 16);
-      } else {
-        sums[lane / 4 + 8 * (i / 2)][2 * (lane % 4) + i % 2] = emu_float32(from[lane]);
+  unsigned cleared = 0;
+  for (unsigned i = 0; i < count; i++) {
+    const bool is_finite = fabsf(values[i]) < INFINITY;
+    cleared |= (unsigned)!is_finite;
+    values[i] = is_finite ? values[i] : 0;
+  }
+  return cleared == 0;
+}
+
+static const emu_factor *finite_part(const emu_factor *factor, unsigned count, emu_factor *room)
+{
+  if (factor->is_finite) {
+    return factor;
+  }
+  memcpy(room, factor, sizeof *room);
+  clear_not_finite(room->values, count);
+  emu_factor_look(room, count);
+  return room;
+}
+
+/* Sums that have an infinity or a NaN in them are that in any order; the others are as ever. */
+static void add_special(const emu_factor *a, const emu_factor *b, unsigned from, unsigned to, const emu_sums *before,
+                        emu_sums *sums)
+{
+  for (unsigned m = 0; m < M; m++) {
+    double plain[N];
+    for (unsigned n = 0; n < N; n++) {
+      plain[n] = (double)before->at[m * N + n];
+    }
+    for (unsigned k = from; k < to; k++) {
+      const double factor = (double)a->values[emu_factor_a(m, k)];
+      for (unsigned n = 0; n < N; n++) {
+        plain[n] += factor * (double)b->values[k * N + n];
       }
     }
+    for (unsigned n = 0; n < N; n++) {
+      float *sum = &sums->at[m * N + n];
+      *sum = fabs(plain[n]) < (double)INFINITY ? *sum : emu_canonical((float)plain[n]);
+    }
   }
 }
 
-void emu_matrix_store(const emu_warp *warp, const emu_slot *slots, bool is_f16, float sums[M][N])
+void emu_matrix_add(const emu_factor *a, const emu_factor *b, unsigned from, unsigned to, emu_sum_rule rule,
+                    emu_sums *sums)
 {
-  for (unsigned i = 0; i < (is_f16 ? 2 : 4); i++) {
-    uint32_t *to = emu_out32(warp, &slots[i]);
-    for (unsigned lane = 0; lane < EMU_LANES; lane++) {
-      const float *pair = &sums[lane / 4 + 8 * (is_f16 ? i : i / 2)][2 * (lane % 4)];
-      to[lane] = is_f16 ? emu_to_f16(pair[0]) | emu_to_f16(pair[1]) << 16 : emu_bits32(emu_canonical(pair[i % 2]));
+  const emu_sums before = *sums;
+  const bool is_finite = clear_not_finite(sums->at, M * N);
+  if (is_finite && a->is_finite && b->is_finite) {
+    add_finite(a, b, from, to, rule, sums);
+    return;
+  }
+  emu_factor room[2];
+  add_finite(finite_part(a, M * to, &room[0]), finite_part(b, N * to, &room[1]), from, to, rule, sums);
+  add_special(a, b, from, to, &before, sums);
+}
+
+/* ---- Registers -------------------------------------------------------------------------------------------- */
+
+/* Register i of lane 4 r + c: row r + 8 (i / 2), column 2 c + i mod 2; of 16 bits two columns to a register. */
+static void load_f16(const uint32_t *from, unsigned first, emu_sums *sums)
+{
+  for (unsigned lane = 0; lane < EMU_LANES; lane++) {
+    float *fours = &sums->at[(first + lane / 4) * N + lane % 4];
+    fours[0] = emu_f16_value(from[lane] & 0xffff);
+    fours[4] = emu_f16_value(from[lane] >> 16);
+  }
+}
+
+void emu_matrix_load(const emu_warp *warp, const emu_slot *slots, bool is_f16, emu_sums *sums)
+{
+  if (is_f16) {
+    load_f16(emu_in32(warp, &slots[0]), 0, sums);
+    load_f16(emu_in32(warp, &slots[1]), M / 2, sums);
+    return;
+  }
+  for (unsigned i = 0; i < 4; i++) {
+    const uint32_t *from = emu_in32(warp, &slots[i]);
+    for (unsigned r = 0; r < M / 2; r++) {
+      memcpy(&sums->at[(size_t)(r + M / 2 * (i / 2)) * N + (size_t)4 * (i % 2)], &from[(size_t)4 * r],
+             4 * sizeof *from);
+    }
+  }
+}
+
+static void store_f16(const emu_sums *sums, unsigned first, uint32_t *to)
+{
+  for (unsigned lane = 0; lane < EMU_LANES; lane++) {
+    const float *fours = &sums->at[(first + lane / 4) * N + lane % 4];
+    to[lane] = emu_to_f16(fours[0]) | emu_to_f16(fours[4]) << 16;
+  }
+}
+
+void emu_matrix_store(const emu_warp *warp, const emu_slot *slots, bool is_f16, const emu_sums *sums)
+{
+  if (is_f16) {
+    store_f16(sums, 0, emu_out32(warp, &slots[0]));
+    store_f16(sums, M / 2, emu_out32(warp, &slots[1]));
+    return;
+  }
+  for (unsigned i = 0; i < 4; i++) {
+    float *to = EMU_OUT(f32, warp, &slots[i]);
+    for (unsigned r = 0; r < M / 2; r++) {
+      const float *fours = &sums->at[(size_t)(r + M / 2 * (i / 2)) * N + (size_t)4 * (i % 2)];
+      for (unsigned c = 0; c < 4; c++) {
+        to[4 * r + c] = emu_canonical(fours[c]);
+      }
     }
   }
 }

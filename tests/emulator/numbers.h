@@ -111,6 +111,14 @@ static inline float emu_f16_value(uint32_t bits)
   return emu_float32(emu_bits32(size >= 0x400 ? normal : small) | sign);
 }
 
+/* Its exponent and mantissa stand in f16's; e5m2 is f16's upper half. */
+static inline float emu_e4m3_value(uint32_t bits)
+{
+  const uint32_t size = bits & 0x7f;
+  const float value = emu_f16_value((bits & 0x80) << 8 | size << 7) * 0x1p8f;
+  return size == 0x7f ? NAN : value;
+}
+
 static inline float emu_bf16_value(uint32_t bits)
 {
   return emu_float32(bits << 16);

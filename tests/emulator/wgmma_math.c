@@ -79,28 +79,32 @@ static float float_at(const uint8_t *line, uint32_t k, emu_wgmma_type type)
     memcpy(&word, line + (size_t)4 * k, sizeof word);
     return emu_float32(word & ~0x1fffu);
   default:
-    return (float)emu_small_value(line[k], type == EMU_WGMMA_E4M3 ? &emu_format_e4m3 : &emu_format_e5m2);
+    return type == EMU_WGMMA_E4M3 ? emu_e4m3_value(line[k]) : emu_f16_value((uint32_t)line[k] << 8);
   }
 }
 
-void emu_wgmma_a_tile(const emu_wgmma_operands *of, uint32_t row, float tile[EMU_MMA_M][EMU_MMA_K])
+void emu_wgmma_a_tile(const emu_wgmma_operands *of, uint32_t row, emu_factor *tile)
 {
+  const uint32_t num_k = LINE / emu_wgmma_size(of->a_type);
   for (uint32_t m = 0; m < EMU_MMA_M; m++) {
-    for (uint32_t k = 0; k < LINE / emu_wgmma_size(of->a_type); k++) {
+    for (uint32_t k = 0; k < num_k; k++) {
       const float value = float_at(of->a[row + m], k, of->a_type);
-      tile[m][k] = of->negates_a ? -value : value;
+      tile->values[emu_factor_a(m, k)] = of->negates_a ? -value : value;
     }
   }
+  emu_factor_look(tile, EMU_MMA_M * num_k);
 }
 
-void emu_wgmma_b_tile(const emu_wgmma_operands *of, uint32_t column, float tile[EMU_MMA_K][EMU_MMA_N])
+void emu_wgmma_b_tile(const emu_wgmma_operands *of, uint32_t column, emu_factor *tile)
 {
+  const uint32_t num_k = LINE / emu_wgmma_size(of->b_type);
   for (uint32_t n = 0; n < EMU_MMA_N; n++) {
-    for (uint32_t k = 0; k < LINE / emu_wgmma_size(of->b_type); k++) {
+    for (uint32_t k = 0; k < num_k; k++) {
       const float value = float_at(of->b[column + n], k, of->b_type);
-      tile[k][n] = of->negates_b ? -value : value;
+      tile->values[emu_factor_b(k, n)] = of->negates_b ? -value : value;
     }
   }
+  emu_factor_look(tile, EMU_MMA_N * num_k);
 }
 
 emu_sum_rule emu_wgmma_rule(emu_wgmma_type a_type, bool is_f16)

@@ -51,8 +51,8 @@ void emu_wgmma_gather(const emu_wgmma_matrix *matrix, uint32_t element_size, uin
                       uint32_t base, uint8_t to[][EMU_WGMMA_LINE]);
 
 /* Sixteen rows of A from a row on, eight columns of B, negated where they are to be. */
-void emu_wgmma_a_tile(const emu_wgmma_operands *of, uint32_t row, float tile[EMU_MMA_M][EMU_MMA_K]);
-void emu_wgmma_b_tile(const emu_wgmma_operands *of, uint32_t column, float tile[EMU_MMA_K][EMU_MMA_N]);
+void emu_wgmma_a_tile(const emu_wgmma_operands *of, uint32_t row, emu_factor *tile);
+void emu_wgmma_b_tile(const emu_wgmma_operands *of, uint32_t column, emu_factor *tile);
 /* How sums of a type are made. By published models of Hopper's (arXiv 2511.10909 and 2512.07004), which agree with what
  * mma.sync gives on an H200: one addition of all products and the accumulator, in which 8-bit floats keep 13 bits. */
 emu_sum_rule emu_wgmma_rule(emu_wgmma_type a_type, bool is_f16);
