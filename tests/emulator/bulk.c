@@ -104,7 +104,9 @@ static bool shared_state(emu_bulk *op, const emu_block *block, uint32_t offset, 
   return true;
 }
 
-uint8_t *emu_bulk_shared(emu_bulk *op, emu_space space, uint64_t address, uint32_t bytes, emu_race_kind kind)
+/* Where they are, after the checks that do not depend on what they hold. at_out: the block and the offset in it. */
+static uint8_t *shared_place(emu_bulk *op, emu_space space, uint64_t address, uint32_t bytes, emu_race_kind kind,
+                             bool is_async_proxy, emu_mbarrier *at_out)
 {
   emu_warp *warp = op->warp;
   uint32_t offset = 0;
@@ -123,12 +125,40 @@ uint8_t *emu_bulk_shared(emu_bulk *op, emu_space space, uint64_t address, uint32
     emu_race_tick(race, op->agent.row);
   }
   emu_race_conflict with;
-  const emu_race_by by = {op->agent.row, op->agent.lane, warp->index, op->lane, !op->is_generic};
+  const emu_race_by by = {op->agent.row, op->agent.lane, warp->index, op->lane, is_async_proxy};
   if (!emu_race_access_of(block->race, race, by, offset, bytes, kind, &with)) {
     emu_report_race(warp, op->step, op->lane, &with, address, kind == EMU_RACE_READ ? EMU_READ : EMU_WRITE);
     return NULL;
   }
-  return shared_state(op, block, offset, address, bytes, kind) ? block->shared + offset : NULL;
+  at_out->block = block;
+  at_out->offset = offset;
+  return block->shared + offset;
+}
+
+uint8_t *emu_bulk_shared(emu_bulk *op, emu_space space, uint64_t address, uint32_t bytes, emu_race_kind kind)
+{
+  emu_mbarrier at;
+  uint8_t *place = shared_place(op, space, address, bytes, kind, !op->is_generic, &at);
+  return place != NULL && shared_state(op, at.block, at.offset, address, bytes, kind) ? place : NULL;
+}
+
+bool emu_bulk_barrier(emu_bulk *op, uint64_t address, emu_mbarrier *found)
+{
+  enum { BYTES = 8 };
+  if (!emu_bulk_aligned(op, "mbarrier", address, BYTES)) {
+    return false;
+  }
+  uint8_t *word = shared_place(op, EMU_SHARED_CLUSTER, address, BYTES, EMU_RACE_ATOMIC, false, found);
+  if (word == NULL) {
+    return false;
+  }
+  if (!emu_all_state(found->block->shared_states + found->offset, BYTES, EMU_BYTE_BARRIER)) {
+    emu_fault(op->warp, op->step, op->lane, EMU_ILLEGAL_INSTRUCTION, "no mbarrier was initialised at 0x%llx",
+              (unsigned long long)address);
+    return false;
+  }
+  found->word = (uint64_t *)(void *)word;
+  return true;
 }
 
 uint8_t *emu_bulk_global(emu_bulk *op, uint64_t address, uint32_t bytes, bool is_write)

@@ -46,6 +46,9 @@ void emu_bulk_abandon(emu_bulk *op);
 /* Where bytes of shared memory are on the host, after the checks of an access by the operation; NULL after emu_fault.
  * is_write: EMU_RACE_WRITE or EMU_RACE_ATOMIC. */
 uint8_t *emu_bulk_shared(emu_bulk *op, emu_space space, uint64_t address, uint32_t bytes, emu_race_kind kind);
+/* The mbarrier of a block of the cluster that the operation completes at: used by the operation, not by the thread, so
+ * that who knows the operation to be over knows that of this use. False after emu_fault. */
+bool emu_bulk_barrier(emu_bulk *op, uint64_t address, emu_mbarrier *found);
 /* The same of global memory: without race checks. */
 uint8_t *emu_bulk_global(emu_bulk *op, uint64_t address, uint32_t bytes, bool is_write);
 /* Aligned to so many bytes; false after emu_fault. what: "source", "destination". */

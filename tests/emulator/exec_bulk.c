@@ -139,7 +139,7 @@ static bool exchange_one(emu_warp *warp, const emu_step *step, unsigned lane, un
   op->type = (uint8_t)type;
   const uint8_t *from = NULL;
   uint8_t *to = NULL;
-  if (is_aligned(op, &of) && emu_mbarrier_find(warp, step, lane, EMU_SHARED_CLUSTER, of.barrier, &at)
+  if (is_aligned(op, &of) && emu_bulk_barrier(op, of.barrier, &at)
       && (from = emu_bulk_shared(op, EMU_SHARED, of.from, of.bytes, EMU_RACE_READ)) != NULL
       && (to = emu_bulk_shared(op, EMU_SHARED_CLUSTER, of.to, of.bytes, type == 0 ? EMU_RACE_WRITE : EMU_RACE_ATOMIC))
              != NULL

@@ -61,8 +61,7 @@ static bool issue(emu_warp *warp, const emu_step *step, unsigned lane, const pla
     memcpy(op->value + (size_t)i * each, &value, each);
   }
   uint8_t *to = NULL;
-  if (emu_bulk_aligned(op, "destination", of->to, of->bytes)
-      && emu_mbarrier_find(warp, step, lane, EMU_SHARED_CLUSTER, of->barrier, &at)
+  if (emu_bulk_aligned(op, "destination", of->to, of->bytes) && emu_bulk_barrier(op, of->barrier, &at)
       && (to = emu_bulk_shared(op, EMU_SHARED_CLUSTER, of->to, of->bytes,
                                step->arg == 0 ? EMU_RACE_WRITE : EMU_RACE_ATOMIC))
              != NULL

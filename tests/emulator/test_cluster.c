@@ -158,6 +158,13 @@ static const cluster_row rows[] = {
     {"st.async with an mbarrier of another block",
      BASE INIT("1") EXPECT("128") SYNC "st.async.shared::cluster" TX ".u32 [%t4], %thread, [%t0];" LOOK SYNC,
      EMU_ILLEGAL_INSTRUCTION, "are in shared memory of two blocks", 0, 0},
+    {"a block that ends when its mbarrier has heard of the other's st.async",
+     BASE INIT("1") EXPECT("128") SYNC "st.async.shared::cluster" TX ".u32 [%t4], %thread, [%t5];" LOOK
+                                       "ld.shared.u32 %d0, [%t2];",
+     EMU_OK, NULL, 0, 32},
+    {"a block that ends before its mbarrier has heard of the other's st.async",
+     BASE INIT("1") EXPECT("128") SYNC "st.async.shared::cluster" TX ".u32 [%t4], %thread, [%t5];", EMU_ILLEGAL_ADDRESS,
+     " has ended, and its shared memory", 0, 0},
     {"st.async misaligned",
      BASE INIT("1") EXPECT("128") SYNC "st.async.shared::cluster" TX ".v2.u32 [%t5+68], {%t1, %t1}, [%t5];" SYNC,
      EMU_MISALIGNED_ADDRESS, "misaligned: the destination", 0, 0},
