@@ -44,29 +44,38 @@ SJ_COLD static swa_jit_status fail_launch(const struct swa_jit_kernel *kernel, c
 }
 
 /* function: the kernel's in the current context, or its CUkernel handle. */
-SJ_INLINE int launch_function(const struct swa_jit_kernel *kernel, sj_cu_function function, const sj_launch_grid *grid,
-                              swa_jit_stream stream)
+SJ_INLINE int launch_plainly(const struct swa_jit_kernel *kernel, sj_cu_function function, const sj_launch_grid *grid,
+                             swa_jit_stream stream)
 {
-  const unsigned num_threads = WARP_THREADS * kernel->plan.num_warps;
-  const unsigned shared_bytes = kernel->plan.shared_memory_bytes;
   void *params[1] = {grid->params};
-  if (!grid->is_dependent) {
-    return kernel->cuda->launch_kernel(function, grid->x, grid->y, grid->z, num_threads, 1, 1, shared_bytes, stream,
-                                       params, NULL);
-  }
+  return kernel->cuda->launch_kernel(function, grid->x, grid->y, grid->z, WARP_THREADS * kernel->plan.num_warps, 1, 1,
+                                     kernel->plan.shared_memory_bytes, stream, params, NULL);
+}
+
+static __attribute__((noinline)) int launch_dependent(const struct swa_jit_kernel *kernel, sj_cu_function function,
+                                                      const sj_launch_grid *grid, swa_jit_stream stream)
+{
+  void *params[1] = {grid->params};
   sj_cu_launch_attribute attribute = {.id = SJ_CU_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION,
                                       .value = {.programmatic_stream_serialization = 1}};
   const sj_cu_launch_config config = {.grid_x = grid->x,
                                       .grid_y = grid->y,
                                       .grid_z = grid->z,
-                                      .block_x = num_threads,
+                                      .block_x = WARP_THREADS * kernel->plan.num_warps,
                                       .block_y = 1,
                                       .block_z = 1,
-                                      .shared_bytes = shared_bytes,
+                                      .shared_bytes = kernel->plan.shared_memory_bytes,
                                       .stream = stream,
                                       .attributes = &attribute,
                                       .num_attributes = 1};
   return kernel->cuda->launch_kernel_ex(&config, function, params, NULL);
+}
+
+SJ_INLINE int launch_function(const struct swa_jit_kernel *kernel, sj_cu_function function, const sj_launch_grid *grid,
+                              swa_jit_stream stream)
+{
+  return SJ_UNLIKELY(grid->is_dependent) ? launch_dependent(kernel, function, grid, stream)
+                                         : launch_plainly(kernel, function, grid, stream);
 }
 
 /* Where no function is known of the current context, or the stream is another's: the CUkernel takes the stream's
@@ -118,8 +127,8 @@ static swa_jit_status count_units(const struct swa_jit_kernel *kernel, const swa
 }
 
 /* Also: where in it the parameter points. */
-static swa_jit_status take_workspace(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args,
-                                     swa_params *params)
+static __attribute__((noinline)) swa_jit_status take_workspace(const struct swa_jit_kernel *kernel,
+                                                               const swa_jit_decode_args *args, swa_params *params)
 {
   const uint64_t num_ctas = (uint64_t)params->num_tokens * params->kv_head_groups * params->num_kv_heads;
   uint64_t num_units = 0;
@@ -174,7 +183,7 @@ static swa_jit_status decode(const struct swa_jit_kernel *kernel, const swa_jit_
     return SWA_JIT_OK;
   }
   swa_jit_status status = sj_launch_args_make(&kernel->config, args, &params);
-  if (status == SWA_JIT_OK && kernel->config.splits != 0) {
+  if (status == SWA_JIT_OK && SJ_UNLIKELY(kernel->config.splits != 0)) {
     status = take_workspace(kernel, args, &params);
   }
   if (status != SWA_JIT_OK) {

@@ -162,6 +162,16 @@ static bool get_context_id(const sj_cuda_api *api, unsigned long long *id_out)
   return api->ctx_get_id != NULL && api->ctx_get_id(NULL, id_out) == SJ_CU_SUCCESS;
 }
 
+static const sj_loaded_context *find_context(const sj_loaded *loaded, int num_contexts, unsigned long long id)
+{
+  for (int i = 0; i < num_contexts; ++i) {
+    if (loaded->contexts[i].id == id) {
+      return &loaded->contexts[i];
+    }
+  }
+  return NULL;
+}
+
 /* The current context, which is not remembered yet. */
 static void remember_context(const sj_cuda_api *api, sj_loaded *loaded, sj_cu_function function)
 {
@@ -308,8 +318,7 @@ swa_jit_status sj_load_add_context(const sj_cuda_api *api, const sj_arch *arch, 
     return SWA_JIT_OK;
   }
   swa_jit_status status = get_current_device(api, &found, &current.handle);
-  if (status != SWA_JIT_OK || !found || !get_context_id(api, &id)
-      || sj_load_find_context(loaded, num_contexts, id) != NULL) {
+  if (status != SWA_JIT_OK || !found || !get_context_id(api, &id) || find_context(loaded, num_contexts, id) != NULL) {
     return status;
   }
   status = read_capability(api, current.handle, &current);
@@ -336,7 +345,13 @@ bool sj_load_lacks_context(const sj_cuda_api *api, const sj_loaded *loaded)
   }
   /* Asked for the id of no context the driver fails, which tools that watch its calls report as the program's fault. */
   return api->ctx_get_current(&context) == SJ_CU_SUCCESS && context != NULL && get_context_id(api, &id)
-         && sj_load_find_context(loaded, num_contexts, id) == NULL;
+         && find_context(loaded, num_contexts, id) == NULL;
+}
+
+sj_cu_function sj_load_find_further(const sj_loaded *loaded, int num_contexts, unsigned long long id)
+{
+  const sj_loaded_context *context = find_context(loaded, num_contexts, id);
+  return context != NULL ? context->function : NULL;
 }
 
 void sj_load_finish(const sj_cuda_api *api, sj_loaded *loaded)

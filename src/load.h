@@ -57,20 +57,11 @@ swa_jit_status sj_load_add_context(const sj_cuda_api *api, const sj_arch *arch, 
  * twice at most: for the context, as only one that is there can be asked for its id, and for the id. */
 bool sj_load_lacks_context(const sj_cuda_api *api, const sj_loaded *loaded);
 
-/* Of the context of that id; NULL: it is not remembered. Lock-free. */
-static inline const sj_loaded_context *sj_load_find_context(const sj_loaded *loaded, int num_contexts,
-                                                            unsigned long long id)
-{
-  for (int i = 0; i < num_contexts; ++i) {
-    if (loaded->contexts[i].id == id) {
-      return &loaded->contexts[i];
-    }
-  }
-  return NULL;
-}
+/* The function in the context of that id, which is not the first that is remembered; NULL where none is. Lock-free. */
+sj_cu_function sj_load_find_further(const sj_loaded *loaded, int num_contexts, unsigned long long id);
 
 /* The function in the current context; NULL where none is remembered. Lock-free; asks the driver once at most. Inline:
- * a launch is the hot path. */
+ * a launch is the hot path, and most processes have one context. */
 static inline sj_cu_function sj_load_find_function(const sj_cuda_api *api, const sj_loaded *loaded)
 {
   const int num_contexts = atomic_load_explicit(&loaded->num_contexts, memory_order_acquire);
@@ -78,8 +69,7 @@ static inline sj_cu_function sj_load_find_function(const sj_cuda_api *api, const
   if (num_contexts == 0 || api->ctx_get_id == NULL || api->ctx_get_id(NULL, &id) != SJ_CU_SUCCESS) {
     return NULL;
   }
-  const sj_loaded_context *context = sj_load_find_context(loaded, num_contexts, id);
-  return context != NULL ? context->function : NULL;
+  return loaded->contexts[0].id == id ? loaded->contexts[0].function : sj_load_find_further(loaded, num_contexts, id);
 }
 
 /* Unloads and zeroes; a struct of zeros is fine. Needs no current context. */

@@ -9,7 +9,7 @@
 #include "status.h"
 
 #define SJ_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-#define SJ_COLD __attribute__((cold)) /* the way to such a call is the unlikely one */
+#define SJ_COLD __attribute__((cold, noinline)) /* the way to such a call is the unlikely one */
 /* A test is so short that arguments passed in memory would cost more than it does. */
 #define SJ_INLINE static inline __attribute__((always_inline))
 
