@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 from . import _dlpack
 from ._errors import ArgumentError
@@ -108,8 +108,7 @@ def type_text(value: Any) -> str:
 
 def _view_torch(name: str, tensor: Any) -> Array:
     torch = sys.modules["torch"]
-    if tensor.layout is not torch.strided or tensor.is_quantized or getattr(tensor, "is_nested", False):
-        raise ArgumentError(name, "a strided tensor", f"layout {tensor.layout}")
+    check_is_plain(name, tensor)
     device = tensor.device
     if device.type not in ("cpu", "cuda"):
         raise ArgumentError(name, "a tensor on a CUDA device", f"one on {device}")
@@ -117,16 +116,38 @@ def _view_torch(name: str, tensor: Any) -> Array:
         raise ArgumentError(
             name, "no gradient to be asked for (call under torch.no_grad(), or detach it)", "requires_grad=True"
         )
-    check_storage(name, tensor)
+    try:
+        check_storage(name, tensor)
+        address = tensor.data_ptr()
+    except RuntimeError as error:
+        fail_without_memory(name, tensor, error)
     return Array(
         name,
-        tensor.data_ptr(),
+        address,
         tuple(tensor.shape),
         tuple(tensor.stride()),
         str(tensor.dtype).removeprefix("torch."),
         (device.type, device.index or 0),
         tensor,
     )
+
+
+def fail_without_memory(name: str, tensor: Any, error: RuntimeError) -> NoReturn:
+    """Of a torch.Tensor that gives no address: torch.func's, among others."""
+    raise ArgumentError(name, "a tensor with memory of its own", f"{type_text(tensor)}: {error}") from error
+
+
+def check_is_plain(name: str, tensor: Any) -> None:
+    """Raises where a torch.Tensor's memory is not its elements, one after another by strides."""
+    if tensor.is_nested or tensor.layout is not sys.modules["torch"].strided:
+        kind = "a nested one" if tensor.is_nested else f"layout {tensor.layout}"
+        raise ArgumentError(name, "a strided tensor", kind)
+    if tensor.is_quantized:
+        raise ArgumentError(name, "a tensor that is not quantized", f"{tensor.dtype}")
+    if tensor.is_neg() or tensor.is_conj():
+        raise ArgumentError(
+            name, "a tensor as its memory has it (call .resolve_neg() once)", "a view that is negated when it is read"
+        )
 
 
 def check_storage(name: str, tensor: Any) -> None:

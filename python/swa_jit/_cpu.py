@@ -11,7 +11,8 @@ from collections.abc import Mapping
 
 from . import _driver, _find, _reference
 from ._arrays import Array
-from ._errors import ArgumentError
+from ._config import Config
+from ._errors import ArgumentError, Error
 from ._library import Kernel, Library, default_library, logger
 from ._plan import Device, Plan, check_kernel, choose
 from ._problem import Options, Problem
@@ -29,6 +30,7 @@ _lock = threading.Lock()
 
 def decode(arrays: Arrays, problem: Problem, options: Options, library: Library | None, kernel: Kernel | None) -> None:
     """Writes out and lse, which are among the tensors."""
+    _reference.check_overlaps(arrays)
     if kernel is not None:
         library = kernel.library
     device = software_library(library)
@@ -38,9 +40,22 @@ def decode(arrays: Arrays, problem: Problem, options: Options, library: Library 
         _run(arrays, problem, options, device, kernel)
         return
     # What no kernel does, the float64 path does not either.
-    problem.config.replace(arch="sm_100a").check()
+    _check_some_kernel(problem.config, options)
     logger.info("decode: CPU tensors run in float64 on the CPU: there is no GPU here")
     _reference.decode(arrays, problem)
+
+
+def _check_some_kernel(config: Config, options: Options) -> None:
+    """Raises where no architecture has such a kernel."""
+    chosen = {"head_group": options.head_group, "kv_tile": options.kv_tile}
+    config = config.replace(**{name: value for name, value in chosen.items() if value is not None})
+    for arch in ("sm_90a", "sm_80", "sm_100a"):
+        try:
+            config.replace(arch=arch).check()
+            return
+        except Error:
+            if arch == "sm_100a":
+                raise
 
 
 def software_library(library: Library | None) -> Library | None:

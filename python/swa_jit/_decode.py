@@ -213,14 +213,17 @@ _SHORT = Layout((*TENSORS[:6], "out", "lse"), lambda given, _tensors: full_optio
 _SEED = Layout((*TENSORS[:6], "out", "lse"), _seed_options)
 
 
-def _form_of(form: LseForm) -> int:
-    names = [form] if isinstance(form, str) else form
+def _form_of(form: LseForm, argument: str = "lse_form") -> int:
+    names: Any = [form] if isinstance(form, str) else form
     if isinstance(names, int):
-        return whole("lse_form", names, 0, 7)
+        return whole(argument, names, 0, 7)
+    expected = " or ".join(LSE_FORMS) + ", or several of them"
+    if not isinstance(names, (list, tuple, set, frozenset)):
+        raise ArgumentError(argument, expected, repr(form))
     total = 0
     for name in names:
-        if name not in LSE_FORMS:
-            raise ArgumentError("lse_form", " or ".join(LSE_FORMS), repr(name))
+        if not isinstance(name, str) or name not in LSE_FORMS:
+            raise ArgumentError(argument, expected, repr(name))
         total |= LSE_FORMS[name]
     return total
 

@@ -105,6 +105,7 @@ def decode(
     stream: Any,
 ) -> tuple[Any, Any]:
     """out and LSE of tensors in the order of TENSORS."""
+    _library.check_objects(library, kernel)
     q = tensors[0]
     number = stream_number(stream, q)
     arrays = {name: None if value is None else view(name, value, number) for name, value in zip(TENSORS, tensors)}

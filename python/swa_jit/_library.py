@@ -331,6 +331,14 @@ _default: Library | None = None
 _default_lock = threading.Lock()
 
 
+def check_objects(library: object, kernel: object) -> None:
+    """Raises where what is given for them is something else."""
+    if library is not None and not isinstance(library, Library):
+        raise ArgumentError("library", "a swa_jit.Library", type(library).__qualname__)
+    if kernel is not None and not isinstance(kernel, Kernel):
+        raise ArgumentError("kernel", "a swa_jit.Kernel", type(kernel).__qualname__)
+
+
 def default_library() -> Library:
     """The library object of calls that name none: opened at the first of them, by the environment."""
     global _default

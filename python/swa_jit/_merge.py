@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _cpu, _driver, _generic, _library, _native, _reference
-from ._arrays import Array, is_torch, view
+from ._arrays import Array, is_torch, type_text, view
 from ._config import Config
 from ._decode import LseForm, _form_of
 from ._errors import ArgumentError, InvalidError
 from ._library import Kernel, Library, logger
-from ._problem import _BF16_TYPES, _check_row, _check_sinks, _check_type, _stride
+from ._problem import _BF16_TYPES, _check_row, _check_sinks, _check_type, _stride, flag
 
 MAX_PARTS = 8
 
@@ -47,9 +47,14 @@ def merge(
     """
     wants_lse = lse is not None and lse is not False
     given = None if lse is True or lse is False else lse
-    forms = (_form_of(parts_form), _form_of(lse_form))
+    forms = (_form_of(parts_form, "parts_form"), _form_of(lse_form))
+    for name, parts in (("outs", outs), ("lses", lses)):
+        if not isinstance(parts, (list, tuple)):
+            raise ArgumentError(name, f"a list or tuple of 1 to {MAX_PARTS} parts", type_text(parts))
     if not outs:
         raise ArgumentError("outs", f"1 to {MAX_PARTS} parts", "none")
+    dependent = flag("dependent", dependent)
+    _library.check_objects(library, None)
     if is_torch(outs[0]):
         from . import _torch_merge
 

@@ -86,13 +86,25 @@ class Problem(NamedTuple):
 
 def number(name: str, value: Any) -> float:
     """A host number: a tensor on a device would have to be waited for."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
-    if hasattr(value, "__float__") and not hasattr(value, "shape"):
-        return float(value)
-    if hasattr(value, "shape") and getattr(value, "shape", None) == () and type(value).__module__ == "numpy":
-        return float(value)
+    is_plain = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if is_plain or (hasattr(value, "__float__") and not hasattr(value, "shape")) or _is_numpys(value):
+        try:
+            return float(value)
+        except OverflowError:
+            raise ArgumentError(name, "a number that a float can be", "a larger one") from None
     raise ArgumentError(name, "a Python number", _given(value))
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False, of the host too."""
+    if isinstance(value, (bool, int)) or _is_numpys(value):
+        return bool(value)
+    raise ArgumentError(name, "True or False", _given(value))
+
+
+def _is_numpys(value: Any) -> bool:
+    """A number of NumPy's, which lies in the host's memory."""
+    return type(value).__module__ == "numpy" and getattr(value, "shape", None) == ()
 
 
 def whole(name: str, value: Any, least: int = 0, most: int = 2**31 - 1) -> int:
@@ -127,7 +139,7 @@ def full_options(given: tuple[Any, ...]) -> Options:
         number("extra_scale", options.extra_scale),
         whole("lse_form", options.lse_form, 0, 7),
         size("num_splits"),
-        bool(options.dependent),
+        flag("dependent", options.dependent),
         size("head_group"),
         size("kv_tile"),
     )
@@ -310,8 +322,8 @@ def build(arrays: Mapping[str, Array | None], options: Options) -> Problem:
     _check_rank(q, (3,), "shape (T, num_heads, head_dim)")
     _check_row(q)
     num_tokens, num_heads, head_dim = q.shape
-    if num_heads == 0:
-        raise ArgumentError("q", "a num_heads of 1 or more", f"shape {q.shape}")
+    if num_heads == 0 or head_dim == 0:
+        raise ArgumentError("q", "a num_heads and a head_dim of 1 or more", f"shape {q.shape}")
     pool = _pool_of(
         kv,
         _format_of(kv, options.kv_format, arrays["inv_scale"] is not None, "kv_format"),

@@ -88,6 +88,21 @@ def as_numpy(array: Array) -> Any:
     return np.ndarray(array.shape, dtype, memory, 0, strides)
 
 
+def check_overlaps(arrays: Mapping[str, Array | None]) -> None:
+    """Raises where a result is written over a tensor, as a launch does; without NumPy only the launch says so."""
+    try:
+        np = _numpy()
+    except ArgumentError:
+        return
+    there = [(each, as_numpy(each)) for each in arrays.values() if each is not None and each.name != "workspace"]
+    for result, memory in there:
+        for other, its_memory in there:
+            if result.name not in ("out", "lse") or other is result:
+                continue
+            if np.may_share_memory(memory, its_memory) and np.shares_memory(memory, its_memory):
+                raise ArgumentError(result.name, "memory of its own", f"some that overlaps {other.name}'s")
+
+
 class _Pool:
     """Rows of a pool by slot."""
 

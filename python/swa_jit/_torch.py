@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from . import _cpu, _library, _native, _torch_guard
-from ._arrays import check_storage, view
+from ._arrays import check_is_plain, check_storage, fail_without_memory, view
 from ._config import Config
 from ._errors import ArgumentError, InvalidError
 from ._library import Kernel, Library
@@ -81,10 +81,16 @@ def run(
     known = None
     try:
         for guard, plan in _local.recent.get(kind, ()):
-            if plan.lacks_rest_of(tensors) and guard(*plan.present(tensors)) and plan.library._handle is not None:
+            if not plan.lacks_rest_of(tensors) or plan.library._handle is None:
+                continue
+            present: tuple[Any, ...] = plan.present(tensors)
+            for tensor in present:
+                if tensor.is_nested:  # a guard would end the process at one
+                    raise TypeError
+            if guard(*present):
                 known = plan
                 break
-    except TypeError:
+    except (AttributeError, TypeError):
         pass  # no tensor, or an option that is neither a number nor a text: it is found below which
     return launch(known, tensors, wants_lse) if known is not None else _run_by_key(tensors, kind, library)
 
@@ -105,13 +111,16 @@ def _run_by_key(tensors: Tensors, kind: Kind, library: Library | None) -> Result
                 parts += (tensor.shape, strides, tensor.dtype, tensor.get_device())
         key = tuple(parts)
         plan = _local.plans.get(key)
-    except (AttributeError, TypeError):
-        pass  # as in run; _first says which
+    except (AttributeError, TypeError, RuntimeError):
+        pass  # as in run, or a tensor that has no strides; _first says which
     if plan is None:
         return _first(tensors, layout, given, wants_lse, library, kernel, key)
     if plan.library._handle is None:
         _forget_plans()
         return run(tensors, layout, given, wants_lse, library, kernel)
+    for name, tensor in zip(layout.names, tensors):
+        if tensor is not None:
+            check_is_plain(name, tensor)
     if _is_grad_enabled():
         _check_grad(tensors, layout)
     _set_recent(kind, plan, tensors)
@@ -150,9 +159,12 @@ def launch(plan: Plan, tensors: Tensors, wants_lse: bool) -> Result:
     tensor: Any
     for index, word in plan.places:
         tensor = tensors[index]
-        words[word] = address = tensor.data_ptr()
-        if address < _LEAST_USUAL_ADDRESS:
-            _check_address(tensor, word)
+        try:
+            words[word] = address = tensor.data_ptr()
+        except RuntimeError as error:
+            fail_without_memory(_name_of(word), tensor, error)
+        if address < _LEAST_USUAL_ADDRESS and tensor.numel():
+            check_storage(_name_of(word), tensor)
     lse: Any
     if plan.out_place >= 0:
         out: Any = tensors[plan.out_place]
@@ -175,9 +187,8 @@ def launch(plan: Plan, tensors: Tensors, wants_lse: bool) -> Result:
     return out, lse
 
 
-def _check_address(tensor: Any, word: int) -> None:
-    if tensor.numel():
-        check_storage(TENSORS[_WORDS.index(word)], tensor)
+def _name_of(word: int) -> str:
+    return TENSORS[_WORDS.index(word)]
 
 
 _decode: Any = None
@@ -208,11 +219,12 @@ def _first(
 ) -> Result:
     """The first call with such tensors in this thread: checks all, and makes the plan."""
     spread = layout.spread(tensors)
-    options = layout.options(given, tensors)
+    _library.check_objects(library, kernel)
     for name, tensor in zip(TENSORS, spread):
         if tensor is not None and not isinstance(tensor, torch.Tensor):
             raise ArgumentError(name, "a torch.Tensor, as q is", type(tensor).__qualname__)
     arrays = {name: None if tensor is None else view(name, tensor) for name, tensor in zip(TENSORS, spread)}
+    options = layout.options(given, tensors)
     wants_new_lse = wants_lse and arrays["lse"] is None
     problem = build(arrays, options)
     if wants_new_lse:
@@ -343,6 +355,9 @@ def _by_operator(
     tensors: Tensors, options: Options, wants_lse: bool, library: Library | None, kernel: Kernel | None
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """Through PyTorch's dispatcher, so that a tracer sees one operator."""
+    for name, tensor in zip(TENSORS, tensors):
+        if isinstance(tensor, torch.Tensor) and tensor.is_nested:
+            raise ArgumentError(name, "a strided tensor", "a nested one")
     if library is not None or kernel is not None:
         raise InvalidError("library= and kernel= cannot be traced: leave them out, or call outside torch.compile")
     inputs, out, lse, workspace = tensors[:_NUM_INPUTS], tensors[_OUT], tensors[_LSE], tensors[_WORKSPACE]

@@ -33,7 +33,7 @@ REFUSED = [
     ("q", lambda q: q[:, :, :64], "kv: expected rows of q's head_dim, 64"),
     ("q", lambda q: q.byteswap().view(q.dtype.newbyteorder()), "the machine's byte order"),
     ("q", lambda q: q[:, :0], "num_heads"),
-    ("q", lambda q: q[:, :, :0], "kv: expected rows of q's head_dim, 0"),
+    ("q", lambda q: q[:, :, :0], "a num_heads and a head_dim of 1 or more"),
     ("kv", lambda kv: kv.astype(np.float32), "expected uint8 or float8_e4m3fn or int8, given float32"),
     ("kv", lambda kv: kv[0], "num_blocks, block_size, row"),
     ("kv", lambda kv: kv[:, :, ::2], "side by side"),
@@ -61,6 +61,7 @@ REFUSED = [
     ("block_size", 64.5, "a whole number from 1 to 2147483647, given 64.5"),
     ("block_size", 65, "at most kv's 64 rows of a block"),
     ("scale", "big", "a Python number, given 'big'"),
+    ("scale", 10**400, "a number that a float can be"),
     ("scale", np.ones(1), "a Python number, given a tensor of float64"),
     ("window_size", 129, "at most the 128 columns of indices, given 129"),
     ("window_size", -1, "a whole number from 1"),
@@ -81,6 +82,9 @@ REFUSED = [
     ("lse", np.zeros((3, 16), np.float64), "expected float32"),
     ("lse_form", "base_10", "base_2 or with_sink or empty_plus_infinity"),
     ("lse_form", 8, "a whole number from 0 to 7"),
+    ("lse_form", 5.5, "or several of them, given 5.5"),
+    ("lse_form", [3], "or several of them, given 3"),
+    ("dependent", "yes", "True or False, given 'yes'"),
     ("soft_cap", -1.0, "soft_cap"),
     ("soft_cap", np.ones(3), "a Python number"),
 ]
@@ -104,6 +108,18 @@ def test_float64_path_refuses_the_same(argument, change, text):
     with pytest.raises(swa_jit.ArgumentError, match=text) as caught:
         call(**{argument: change})
     assert caught.value.argument and caught.value.expected and caught.value.given
+
+
+@pytest.mark.parametrize("option, value", [("head_group", 3), ("kv_tile", 7)])
+def test_float64_path_refuses_what_no_kernel_has(option, value):
+    with pytest.raises(swa_jit.InvalidError, match=f"{option} is {value}"):
+        call(**{option: value})
+
+
+def test_objects_of_another_kind_are_named():
+    for name in ("library", "kernel"):
+        with pytest.raises(swa_jit.ArgumentError, match=f"{name}: expected a swa_jit.{name.title()}, given str"):
+            call(**{name: "here"})
 
 
 def test_read_only_and_unaligned_results_are_refused(fake):
@@ -185,6 +201,11 @@ def test_merge_names_what_is_wrong(fake):
     out, lse = np.zeros((2, 4, 64), np.uint16), np.zeros((2, 4), np.float32)
     for outs, lses, rest, text in [
         ([], [], {}, "outs: expected 1 to 8 parts"),
+        (None, [lse], {}, "outs: expected a list or tuple of 1 to 8 parts, given NoneType"),
+        ([out], lse, {}, "lses: expected a list or tuple of 1 to 8 parts, given numpy.ndarray"),
+        ([out], [lse], {"dependent": 0.5}, "dependent: expected True or False, given 0.5"),
+        ([out], [lse], {"library": "here"}, "library: expected a swa_jit.Library, given str"),
+        ([out], [lse], {"lse_form": 5.5}, "lse_form: expected base_2"),
         ([out], [lse, lse], {}, "outs: expected 1 to 8 parts, and an LSE of each, given 1 and 2"),
         ([out] * 9, [lse] * 9, {}, "given 9 and 9"),
         ([out.astype(np.float32)], [lse], {}, r"outs\[0\]: expected bfloat16"),

@@ -294,6 +294,8 @@ def test_wrong_tensors_are_told():
         ("q", q[:1].expand(3, -1, -1), "q: expected a positive stride"),
         ("kv", kv.cpu().numpy(), "kv: expected a torch.Tensor"),
         ("q", q.to("meta"), "meta"),
+        ("q", torch._neg_view(q), "q: expected a tensor as its memory has it"),
+        ("kv", torch.nested.nested_tensor(list(kv)), "kv: expected a strided tensor, given a nested one"),
         ("kv", torch.empty(0, 64, 512, dtype=torch.uint8, device=DEVICE), None),
     ]:
         given = dict(zip(("q", "kv", "indices", "lens"), tensors)) | {name: value}

@@ -166,6 +166,22 @@ def test_what_changes_behind_a_plan_is_told(device):
         swa_jit.decode(q, freed, indices, lens, **rest)
     with pytest.raises(swa_jit.InvalidError, match="overlap"):
         swa_jit.decode(q, kv, indices, lens, out=q, **rest)
+    # Of the same shape, type and device as those that a plan is kept for.
+    for name, value, text in [
+        ("q", torch._neg_view(q), "q: expected a tensor as its memory has it"),
+        ("q", q.to_sparse(), "q: expected a strided tensor"),
+        ("q", q.to_mkldnn(), "q: expected a strided tensor"),
+        ("kv", kv.to_sparse(), "kv: expected a strided tensor"),
+        (
+            "indices",
+            torch.nested.nested_tensor(list(indices)),
+            "indices: expected a strided tensor, given a nested one",
+        ),
+    ]:
+        with pytest.raises(swa_jit.ArgumentError, match=text):
+            swa_jit.decode(**{"q": q, "kv": kv, "indices": indices, "lens": lens, name: value}, **rest)
+    with pytest.raises(swa_jit.ArgumentError, match="q: expected a tensor with memory of its own"):
+        torch.func.vmap(lambda each: swa_jit.decode(each, kv, indices, lens, **rest))(torch.stack([q, q]))
     assert swa_jit.decode(q, kv, indices, lens, **rest).any()
 
 

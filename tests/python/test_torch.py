@@ -211,6 +211,10 @@ def test_freed_storage_is_told():
         ("q", lambda t: t.to_sparse(), "q: expected a strided tensor"),
         ("q", lambda t: t[:1].expand(3, -1, -1), "a positive stride in dimension 0, given an expanded one"),
         ("q", lambda t: t.transpose(1, 2).contiguous().transpose(1, 2), "q: expected elements side by side"),
+        ("q", lambda t: t[:, :, :0], "q: expected a num_heads and a head_dim of 1 or more"),
+        ("q", torch._neg_view, "q: expected a tensor as its memory has it"),
+        ("q", lambda t: torch.nested.nested_tensor(list(t)), "q: expected a strided tensor, given a nested one"),
+        ("q", lambda t: torch.nested.nested_tensor(list(t), layout=torch.jagged), "q: expected a strided tensor"),
         ("kv", lambda t: t.view(torch.float8_e5m2), "kv: expected uint8 or float8_e4m3fn"),
         ("kv", lambda t: t.to("meta"), "kv: expected a tensor on a CUDA device, given one on meta"),
         ("kv", lambda t: t.numpy(), "kv: expected a torch.Tensor, as q is, given ndarray"),
@@ -220,6 +224,10 @@ def test_freed_storage_is_told():
         ("indices", lambda t: t[:0], "indices: expected a row for each of the 3 tokens"),
         ("scale", lambda _: torch.tensor(0.05), "scale: expected a Python number, given a tensor"),
         ("block_size", lambda _: torch.tensor(64), "block_size: expected a whole number"),
+        ("dependent", lambda _: torch.tensor(True), "dependent: expected True or False, given a tensor"),
+        ("lse", lambda _: 1, "lse: expected a torch.Tensor, as q is, given int"),
+        ("library", lambda _: "here", "library: expected a swa_jit.Library, given str"),
+        ("kernel", lambda _: 5, "kernel: expected a swa_jit.Kernel, given int"),
         ("stream", lambda _: 5, "torch.cuda.stream"),
     ],
 )
@@ -229,6 +237,28 @@ def test_wrong_tensors_are_named(name, change, text):
     given[name] = change(given.get(name))
     with pytest.raises(swa_jit.InvalidError, match=text):
         swa_jit.decode(**given)
+
+
+def test_transforms_are_told():
+    """torch.func's tensors have no memory of their own."""
+    (q, kv, indices, lens), rest = case(seed=14)
+    with pytest.raises(swa_jit.ArgumentError, match="q: expected a tensor with memory of its own"):
+        torch.func.vmap(lambda each: swa_jit.decode(each, kv, indices, lens, **rest))(torch.stack([q, q]))
+
+
+def test_results_over_other_tensors_are_refused():
+    (q, kv, indices, lens), rest = case(seed=15)
+    within = kv.view(torch.bfloat16).reshape(-1)[: q.numel()].view(q.shape)
+    for name, value, other in [("out", within, "kv"), ("out", q, "q"), ("lse", rest["inv_scale"][:48].view(3, 16), "")]:
+        before = value.clone()
+        with pytest.raises(swa_jit.ArgumentError, match=f"{name}: expected memory of its own, .* overlaps {other}"):
+            swa_jit.decode(q, kv, indices, lens, **{name: value}, **rest)
+        assert torch.equal(value, before)
+    # Rows between another tensor's rows.
+    wide = torch.zeros(3, 32, 512, dtype=torch.bfloat16)
+    wide[:, :16] = q
+    out = swa_jit.decode(wide[:, :16], kv, indices, lens, out=wide[:, 16:], **rest)
+    assert torch.equal(out, swa_jit.decode(q, kv, indices, lens, **rest)) and torch.equal(wide[:, :16], q)
 
 
 def test_options_that_tracing_cannot_take(fake):
