@@ -47,25 +47,50 @@ def merge(
     """
     wants_lse = lse is not None and lse is not False
     given = None if lse is True or lse is False else lse
-    forms = (_form_of(parts_form, "parts_form"), _form_of(lse_form))
+    forms = (
+        parts_form if type(parts_form) is int and 0 <= parts_form <= 7 else _form_of(parts_form, "parts_form"),
+        lse_form if type(lse_form) is int and 0 <= lse_form <= 7 else _form_of(lse_form),
+    )
     for name, parts in (("outs", outs), ("lses", lses)):
         if not isinstance(parts, (list, tuple)):
             raise ArgumentError(name, f"a list or tuple of 1 to {MAX_PARTS} parts", type_text(parts))
     if not outs:
         raise ArgumentError("outs", f"1 to {MAX_PARTS} parts", "none")
-    dependent = flag("dependent", dependent)
-    _library.check_objects(library, None)
-    if is_torch(outs[0]):
-        from . import _torch_merge
-
+    if type(dependent) is not bool:
+        dependent = flag("dependent", dependent)
+    if library is not None:
+        _library.check_objects(library, None)
+    if type(outs[0]) is _tensor_type or is_torch(outs[0]):
+        if _torch_merge is None:
+            _load_torch()
         if stream is not None:
             raise InvalidError(
                 "stream: PyTorch's tensors run on the current stream of their device; use torch.cuda.stream(...)"
             )
-        found = _torch_merge.merge(tuple(outs), tuple(lses), sinks, out, given, forms, wants_lse, dependent, library)
+        found = _torch_merge((*outs,), (*lses,), sinks, out, given, forms, wants_lse, dependent, library)
     else:
         found = _merge_generic(outs, lses, sinks, out, given, forms, wants_lse, dependent, library, stream)
     return found if wants_lse else found[0]
+
+
+# Once PyTorch's tensors were seen: _torch_merge.merge, and torch.Tensor for the quick question.
+_torch_merge: Any = None
+_tensor_type: Any = object()
+
+
+def _load_torch() -> None:
+    global _torch_merge, _tensor_type
+    import torch
+
+    from ._torch_merge import merge as merge_of_torch
+
+    _torch_merge, _tensor_type = merge_of_torch, torch.Tensor
+
+
+def check_counts(outs: Sequence[Any], lses: Sequence[Any]) -> None:
+    """Raises for too many parts, or fewer LSEs than parts."""
+    if not 1 <= len(outs) <= MAX_PARTS or len(lses) != len(outs):
+        raise ArgumentError("outs", f"1 to {MAX_PARTS} parts, and an LSE of each", f"{len(outs)} and {len(lses)}")
 
 
 class Parts:
@@ -80,8 +105,7 @@ class Parts:
         dependent: bool,
         stream: int | None = None,
     ) -> None:
-        if not 1 <= len(outs) <= MAX_PARTS or len(lses) != len(outs):
-            raise ArgumentError("outs", f"1 to {MAX_PARTS} parts, and an LSE of each", f"{len(outs)} and {len(lses)}")
+        check_counts(outs, lses)
         self.outs = [view(f"outs[{i}]", each, stream) for i, each in enumerate(outs)]
         self.lses = [view(f"lses[{i}]", each, stream) for i, each in enumerate(lses)]
         self.sinks = None if sinks is None else view("sinks", sinks, stream)

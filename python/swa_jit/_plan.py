@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan: all of a call but its addresses, made once for tensors of the same shapes, strides, types and device. At each
+"""Plans: all of a call but its addresses, made once for tensors of the same shapes, strides, types and device. At each
 call the addresses are written into its struct, and the C function is called."""
 
 from __future__ import annotations
@@ -31,12 +31,19 @@ Guard = Callable[..., bool]
 class Layout:
     """The order of a call's tensors, and what its options mean."""
 
-    __slots__ = ("_places", "names", "options")
+    __slots__ = ("_places", "names", "options", "words")
 
-    def __init__(self, names: tuple[str, ...], options: Callable[[tuple[Any, ...], tuple[Any, ...]], Options]) -> None:
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        options: Callable[[tuple[Any, ...], tuple[Any, ...]], Any],
+        words: Mapping[str, int] = WORDS,
+    ) -> None:
         self.names = names
+        self.words = words
         # Of the options as they were given, and the tensors.
         self.options = options
+        # Of a decode's layout.
         self._places = tuple(names.index(name) if name in names else None for name in TENSORS)
 
     def spread(self, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -62,8 +69,9 @@ def _no_tensor(*_wanted: Any) -> Any:
     raise AssertionError("a framework's plan says how it makes a tensor")
 
 
-class Plan:
-    """See the file's head. It belongs to one thread: two would overwrite each other's addresses."""
+class Launch:
+    """See the file's head; a decode's or a merge's. It belongs to one thread: two would overwrite each other's
+    addresses. out_shape: (T, H, elements of a row)."""
 
     __slots__ = (
         "_absent",
@@ -71,61 +79,56 @@ class Plan:
         "_guards",
         "_kernel",
         "device",
+        "function",
         "kernel",
         "library",
         "lse_place",
         "lse_shape",
         "lse_strides",
+        "lse_word",
         "make",
+        "names",
         "needs_workspace",
-        "num_splits",
         "out_place",
         "out_shape",
         "out_strides",
+        "out_word",
         "places",
         "pointer",
         "present",
-        "problem",
         "words",
-        "workspace_bytes",
     )
 
-    def __init__(self, kernel: Kernel, problem: Problem, num_splits: int) -> None:
-        args = problem.args
-        args.num_splits = num_splits
+    def __init__(self, function: Any, kernel: Kernel, args: Any, out_shape: tuple[int, ...]) -> None:
+        self.function = function
         self.kernel = ctypes.c_void_p(kernel.address)
         self.library: Library = kernel.library
-        self.problem = problem
-        self.num_splits = num_splits
         self._kernel, self._args = kernel, args
         self.pointer = ctypes.c_void_p(ctypes.addressof(args))
         self.words = memoryview(args).cast("B").cast("Q")
-        self.out_shape = (problem.num_tokens, problem.num_heads, problem.out_dim)
-        self.out_strides, self.lse_strides = packed_strides(self.out_shape), (problem.num_heads, 1)
-        self.lse_shape = self.out_shape[:2]
+        self.out_shape, self.lse_shape = out_shape, out_shape[:2]
+        self.out_strides, self.lse_strides = packed_strides(out_shape), (out_shape[1], 1)
+        self.out_word, self.lse_word = type(args).out.offset // 8, type(args).lse.offset // 8
         # Of a framework: q's device, and what makes a tensor on it of a shape, strides and a type.
         self.device = -1
         self.make: Callable[..., Any] = _no_tensor
+        # (place among a call's tensors, word of the struct) of those that are there.
         self.places: tuple[tuple[int, int], ...] = ()
+        self.names: tuple[str, ...] = ()
         # Where out and LSE are among a call's tensors; -1: they are made.
         self.out_place = self.lse_place = -1
         self.present: Callable[[tuple[Any, ...]], tuple[Any, ...]] = tuple
         self._absent: tuple[int, ...] = ()
         self._guards: list[Guard] = []
         self.needs_workspace = False
-        self.workspace_bytes = 0
-        if num_splits > 1 or kernel.config.splits:
-            self.workspace_bytes = kernel.workspace_bytes(
-                problem.num_tokens, problem.num_heads, problem.num_kv_heads, num_splits
-            )
 
     def set_places(self, layout: Layout, tensors: tuple[Any, ...]) -> None:
         """Which of a layout's tensors there are, and where their addresses go."""
         there = [(i, name) for i, name in enumerate(layout.names) if tensors[i] is not None]
-        self.places = tuple((i, WORDS[name]) for i, name in there)
+        self.names = layout.names
+        self.places = tuple((i, layout.words[name]) for i, name in there)
         found = {name: i for i, name in there}
         self.out_place, self.lse_place = found.get("out", -1), found.get("lse", -1)
-        self.needs_workspace = self.workspace_bytes > 0 and "workspace" not in found
         self.present = operator.itemgetter(*found.values())
         self._absent = tuple(i for i in range(len(layout.names)) if i not in found.values())
 
@@ -148,6 +151,30 @@ class Plan:
             self._guards.append(made)
         return made
 
+
+class Plan(Launch):
+    """Of a decode."""
+
+    __slots__ = ("num_splits", "problem", "workspace_bytes")
+
+    def __init__(self, kernel: Kernel, problem: Problem, num_splits: int) -> None:
+        problem.args.num_splits = num_splits
+        shape = (problem.num_tokens, problem.num_heads, problem.out_dim)
+        super().__init__(_native.native().decode, kernel, problem.args, shape)
+        self.problem = problem
+        self.num_splits = num_splits
+        self.workspace_bytes = 0
+        if num_splits > 1 or kernel.config.splits:
+            self.workspace_bytes = kernel.workspace_bytes(
+                problem.num_tokens, problem.num_heads, problem.num_kv_heads, num_splits
+            )
+
+    def set_places(self, layout: Layout, tensors: tuple[Any, ...]) -> None:
+        """As of every launch; and whether it needs a workspace that is not among them."""
+        super().set_places(layout, tensors)
+        is_given = any(self.names[place] == "workspace" for place, _word in self.places)
+        self.needs_workspace = self.workspace_bytes > 0 and not is_given
+
     def set_addresses(self, arrays: Mapping[str, Array | None]) -> None:
         """Of views."""
         for name, array in arrays.items():
@@ -161,10 +188,9 @@ class Plan:
 
     def launch(self, stream: int) -> None:
         """Calls the C function."""
-        lib = _native.native()
-        status = lib.decode(self.kernel, self.pointer, stream)
+        status = self.function(self.kernel, self.pointer, stream)
         if status:
-            lib.check(status)
+            _native.native().check(status)
 
 
 def choose(problem: Problem, options: Options, device: Device) -> tuple[Config, int]:

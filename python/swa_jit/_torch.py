@@ -15,17 +15,15 @@ from ._arrays import check_is_plain, check_storage, fail_without_memory, view
 from ._config import Config
 from ._errors import ArgumentError, InvalidError
 from ._library import Kernel, Library
-from ._plan import FULL, WORDS, Device, Guard, Layout, Plan, check_kernel, choose
+from ._plan import FULL, Device, Guard, Launch, Layout, Plan, check_kernel, choose
 from ._problem import TENSORS, Options, build
 
 _Q, _OUT, _LSE, _WORKSPACE = (TENSORS.index(name) for name in ("q", "out", "lse", "workspace"))
-_WORDS = tuple(WORDS[name] for name in TENSORS)
-_OUT_WORD, _LSE_WORD = WORDS["out"], WORDS["lse"]
 _BFLOAT16, _FLOAT32 = torch.bfloat16, torch.float32
 # An address below is one that no memory has, or has on few machines: then the storage is looked at.
 _LEAST_USUAL_ADDRESS = 1 << 40
 _MAX_PLANS = 1024
-_MAX_RECENT = 2  # plans that are tried by their guards, of a kind of call
+_MAX_RECENT = 3  # plans that are tried by their guards, of a kind of call
 
 # All of a call but its tensors: layout, options as given, whether it wants an LSE, library, kernel.
 Kind = tuple[Layout, tuple[Any, ...], bool, "Library | None", "Kernel | None"]
@@ -37,7 +35,7 @@ class _Local(threading.local):
     def __init__(self) -> None:
         # By kind and what the tensors are; and the last few of a kind with their guards.
         self.plans: dict[tuple[Any, ...], Plan] = {}
-        self.recent: dict[Kind, list[tuple[Guard, Plan]]] = {}
+        self.recent: dict[Kind, list[tuple[Guard, Launch]]] = {}
         self.workspaces: dict[tuple[int, int], torch.Tensor] = {}
 
 
@@ -78,21 +76,27 @@ def run(
 ) -> Result:
     """The same, below every tracer. What a plan depends on is compared here; all else was checked when it was made."""
     kind = (layout, given, wants_lse, library or _library._default, kernel)
-    known = None
+    known = find_recent(kind, tensors)
+    return launch(known, tensors, wants_lse) if known is not None else _run_by_key(tensors, kind, library)
+
+
+def find_recent(kind: Kind, tensors: Tensors) -> Launch | None:
+    """The plan of such a call, by its guard."""
     try:
         for guard, plan in _local.recent.get(kind, ()):
             if not plan.lacks_rest_of(tensors) or plan.library._handle is None:
                 continue
             present: tuple[Any, ...] = plan.present(tensors)
             for tensor in present:
-                if tensor.is_nested:  # a guard would end the process at one
-                    raise TypeError
-            if guard(*present):
-                known = plan
-                break
+                # A guard would end the process at a nested one.
+                if tensor is None or tensor.is_nested:
+                    break
+            else:
+                if guard(*present):
+                    return plan
     except (AttributeError, TypeError):
-        pass  # no tensor, or an option that is neither a number nor a text: it is found below which
-    return launch(known, tensors, wants_lse) if known is not None else _run_by_key(tensors, kind, library)
+        pass  # no tensor, or an option that is neither a number nor a text: the caller finds which
+    return None
 
 
 def _run_by_key(tensors: Tensors, kind: Kind, library: Library | None) -> Result:
@@ -123,7 +127,7 @@ def _run_by_key(tensors: Tensors, kind: Kind, library: Library | None) -> Result
             check_is_plain(name, tensor)
     if _is_grad_enabled():
         _check_grad(tensors, layout)
-    _set_recent(kind, plan, tensors)
+    set_recent(kind, plan, tensors)
     return launch(plan, tensors, wants_lse)
 
 
@@ -132,13 +136,15 @@ def _forget_plans() -> None:
     _local.recent.clear()
 
 
-def _set_recent(kind: Kind, plan: Plan, tensors: Tensors) -> None:
+def set_recent(kind: Kind, plan: Launch, tensors: Tensors, most: int = _MAX_RECENT) -> None:
     """The next call of a kind tries this plan first."""
     guard = plan.guard_for(tensors, _torch_guard.guard_of)
     if guard is not None:
+        if len(_local.recent) >= _MAX_PLANS:
+            _local.recent.clear()
         entries = _local.recent.setdefault(kind, [])
         entries.insert(0, (guard, plan))
-        del entries[_MAX_RECENT:]
+        del entries[most:]
 
 
 def _check_grad(tensors: Tensors, layout: Layout) -> None:
@@ -149,7 +155,7 @@ def _check_grad(tensors: Tensors, layout: Layout) -> None:
             )
 
 
-def launch(plan: Plan, tensors: Tensors, wants_lse: bool) -> Result:
+def launch(plan: Launch, tensors: Tensors, wants_lse: bool) -> Result:
     """Writes the addresses and calls the C function."""
     if _current_device() != plan.device:
         # New tensors, and the default stream's number, 0, are the current device's.
@@ -162,36 +168,32 @@ def launch(plan: Plan, tensors: Tensors, wants_lse: bool) -> Result:
         try:
             words[word] = address = tensor.data_ptr()
         except RuntimeError as error:
-            fail_without_memory(_name_of(word), tensor, error)
+            fail_without_memory(plan.names[index], tensor, error)
         if address < _LEAST_USUAL_ADDRESS and tensor.numel():
-            check_storage(_name_of(word), tensor)
+            check_storage(plan.names[index], tensor)
     lse: Any
     if plan.out_place >= 0:
         out: Any = tensors[plan.out_place]
     else:
         out = plan.make(plan.out_shape, plan.out_strides, _BFLOAT16)
-        words[_OUT_WORD] = out.data_ptr()
+        words[plan.out_word] = out.data_ptr()
     if not wants_lse or plan.lse_place >= 0:
         lse = tensors[plan.lse_place] if wants_lse else None
     else:
         lse = plan.make(plan.lse_shape, plan.lse_strides, _FLOAT32)
-        words[_LSE_WORD] = lse.data_ptr()
+        words[plan.lse_word] = lse.data_ptr()
     if plan.needs_workspace:
-        tensor = tensors[_Q]
-        workspace = _workspace_of(tensor, plan.workspace_bytes)
-        plan.set_workspace(workspace.data_ptr(), workspace.numel())
+        _give_workspace(plan, tensors[_Q])
     if plan.out_shape[0]:
-        status = _decode(plan.kernel, plan.pointer, _raw_stream(plan.device))
+        status = plan.function(plan.kernel, plan.pointer, _raw_stream(plan.device))
         if status:
             _native.native().check(status)
     return out, lse
 
 
-def _name_of(word: int) -> str:
-    return TENSORS[_WORDS.index(word)]
-
-
-_decode: Any = None
+def _give_workspace(plan: Any, q: Any) -> None:
+    workspace = _workspace_of(q, plan.workspace_bytes)
+    plan.set_workspace(workspace.data_ptr(), workspace.numel())
 
 
 def _workspace_of(q: torch.Tensor, size: int) -> torch.Tensor:
@@ -265,12 +267,10 @@ def _keep(plan: Plan, tensors: Tensors, key: tuple[Any, ...]) -> None:
         _forget_plans()
     with contextlib.suppress(TypeError):  # an option that has no hash, such as NumPy's numbers of no dimension
         _local.plans[key] = plan
-        _set_recent(key[0], plan, tensors)
+        set_recent(key[0], plan, tensors)
 
 
 def _plan_of(problem: Any, options: Options, library: Library, kernel: Kernel | None, index: int) -> Plan:
-    global _decode
-    _decode = _native.native().decode
     if kernel is not None:
         check_kernel(kernel, problem)
         num_splits = options.num_splits or 1

@@ -3,16 +3,21 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import torch
 
-from . import _library, _torch
+from . import _library, _native, _torch, _torch_guard
 from ._arrays import view
 from ._config import Config
 from ._errors import InvalidError
 from ._library import Library
-from ._merge import Parts, merge_on_cpu
+from ._merge import Parts, check_counts, merge_on_cpu
+from ._native import MergeArgs
+from ._plan import Launch, Layout
+
+_MAX_RECENT = 8  # plans that are tried by their guards; others are made anew
 
 Tensors = tuple[torch.Tensor, ...]
 Result = tuple[torch.Tensor, torch.Tensor | None]
@@ -53,23 +58,51 @@ def _run(
     dependent: bool,
     library: Library | None,
 ) -> Result:
-    parts = Parts(outs, lses, sinks, forms, dependent)
-    if out is None:
-        out = outs[0].new_empty(parts.shape)
-    if wants_lse and lse is None:
-        lse = lses[0].new_empty(parts.shape[:2])
-    parts.set_results(view("out", out), None if lse is None else view("lse", lse))
-    if outs[0].device.type == "cpu":
+    check_counts(outs, lses)
+    tensors = (*outs, *lses, sinks, out, lse)
+    kind = (_layout_of(len(outs)), (*forms, dependent), wants_lse, library or _library._default, None)
+    known = _torch.find_recent(kind, tensors)
+    if known is not None:
+        return _torch.launch(known, tensors, wants_lse)
+    return _first(kind, tensors, library)
+
+
+def _first(kind: _torch.Kind, tensors: tuple[Any, ...], library: Library | None) -> Result:
+    """Checks all, and makes a plan."""
+    layout, (parts_form, lse_form, dependent), wants_lse, _owner, _kernel = kind
+    num_parts = len(layout.names) // 2 - 1
+    outs, lses, (sinks, out, lse) = tensors[:num_parts], tensors[num_parts : 2 * num_parts], tensors[2 * num_parts :]
+    parts = Parts(outs, lses, sinks, (parts_form, lse_form), dependent)
+    # What is made at a launch is packed, as these are.
+    made_out = outs[0].new_empty(parts.shape) if out is None else out
+    made_lse = lses[0].new_empty(parts.shape[:2]) if wants_lse and lse is None else lse
+    parts.set_results(view("out", made_out), None if made_lse is None else view("lse", made_lse))
+    if _torch._is_on_cpu(outs[0]):
         merge_on_cpu(parts, library)
-        return out, lse
+        return made_out, made_lse
     library = library or _library.default_library()
     index = outs[0].get_device()
-    with torch.cuda.device(index):
-        torch.cuda.set_device(index)
+    with _torch._on_device_of(outs[0]):
         config = Config(arch=_torch.device_of(library, index).arch, kernel="merge")
         _torch.check_capture(library, config, index)
-        parts.launch(library.kernel(config, device=index), _torch._raw_stream(index))
-    return out, lse
+        plan = Launch(_native.native().merge, library.kernel(config, device=index), parts.args, tuple(parts.shape))
+        plan.device = index
+        plan.make = _torch_guard.maker_of(outs[0].device)
+    plan.set_places(layout, tensors)
+    _torch.set_recent(kind, plan, tensors, _MAX_RECENT)
+    return _torch.launch(plan, tensors, wants_lse)
+
+
+@cache
+def _layout_of(num_parts: int) -> Layout:
+    """The tensors of a merge of so many parts."""
+    words = {"sinks": MergeArgs.sinks.offset // 8, "out": MergeArgs.out.offset // 8, "lse": MergeArgs.lse.offset // 8}
+    names = []
+    for name in ("outs", "lses"):
+        for i in range(num_parts):
+            names.append(f"{name}[{i}]")
+            words[names[-1]] = getattr(MergeArgs, name).offset // 8 + i
+    return Layout((*names, "sinks", "out", "lse"), lambda given, _tensors: given, words)
 
 
 _torch._operators.define(

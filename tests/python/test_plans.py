@@ -11,7 +11,7 @@ import torch
 
 import cases
 import swa_jit
-from swa_jit import _torch, _torch_guard
+from swa_jit import _torch, _torch_guard, _torch_merge
 from swa_jit._plan import Device
 
 
@@ -86,8 +86,8 @@ def test_other_strides_types_and_counts_have_plans_of_their_own(device):
 
 
 def test_calls_in_turn_are_known_by_their_guards(device, monkeypatch):
-    """Two kinds of call and two shapes of each, in and out of inference mode: after their first calls none is looked at
-    tensor by tensor."""
+    """Two kinds of call and two or three shapes of each, in and out of inference mode: after their first calls none is
+    looked at tensor by tensor."""
     problems = [case(seed=30 + i, num_tokens=1 + i) for i in range(2)]
     looked = []
     by_key = _torch._run_by_key
@@ -96,7 +96,9 @@ def test_calls_in_turn_are_known_by_their_guards(device, monkeypatch):
     def step():
         for _arguments, _options, tensors, rest in problems:
             swa_jit.decode(*tensors, lse=True, **rest)
-            swa_jit.native_swa_decode_attention(*tensors[:2], rest["inv_scale"], *tensors[2:], 16, 0.05)
+            out = swa_jit.native_swa_decode_attention(*tensors[:2], rest["inv_scale"], *tensors[2:], 16, 0.05)
+        # The last of them again, into a tensor that is given.
+        swa_jit.native_swa_decode_attention(*tensors[:2], rest["inv_scale"], *tensors[2:], 16, 0.05, out=out)
 
     for _ in range(2):
         step()
@@ -105,8 +107,8 @@ def test_calls_in_turn_are_known_by_their_guards(device, monkeypatch):
     looked.clear()
     with torch.inference_mode():
         step()
-    assert len(_torch._local.plans) == 4
-    assert len(looked) == (0 if _torch_guard._guards is not None else 4)
+    assert len(_torch._local.plans) == 5
+    assert len(looked) == (0 if _torch_guard._guards is not None else 5)
 
 
 def test_without_pytorchs_short_ways_the_results_are_the_same(device, monkeypatch):
@@ -194,6 +196,45 @@ def test_options_of_any_type_are_taken_or_told(device):
     for scale in (torch.tensor(0.25), "0.25", [0.25]):
         with pytest.raises(swa_jit.ArgumentError, match="scale: expected a Python number"):
             swa_jit.decode(*tensors, scale=scale, **rest)
+
+
+def test_merges_have_plans_too(device, monkeypatch):
+    """Found by their guards, with the addresses of each call; what changes behind one is told."""
+    made = []
+    launches = _torch_merge.Launch
+    monkeypatch.setattr(_torch_merge, "Launch", lambda *given: made.append(1) or launches(*given))
+
+    def merge(seed, num_tokens, **rest):
+        torch.manual_seed(seed)
+        outs = [torch.randn(num_tokens, 8, 64).bfloat16() for _ in range(3)]
+        lses = [torch.randn(num_tokens, 8) for _ in range(3)]
+        found = swa_jit.merge(outs, lses, lse=True, **rest)
+        plain = [[each.view(torch.uint16).numpy() for each in outs], [each.numpy() for each in lses]]
+        with swa_jit.Library(cuda_path="/nowhere/libcuda.so.1") as none:
+            right = swa_jit.merge(*plain, lse=True, library=none, sinks=rest["sinks"].numpy() if rest else None)
+        assert cases.worst_error(bits(found[0]), right[0]) < 5e-3 and np.allclose(found[1].numpy(), right[1], atol=1e-4)
+        return outs, lses
+
+    for seed in range(3):
+        for num_tokens in (2, 5):
+            merge(seed, num_tokens)
+            outs, lses = merge(seed, num_tokens, sinks=torch.linspace(-1, 1, 8))
+    assert len(made) == (4 if _torch_guard._guards is not None else 12)
+    given = swa_jit.merge(outs, lses)
+    out = outs[0].clone()
+    assert swa_jit.merge([out, *outs[1:]], lses, out=out) is out and torch.equal(out, given)
+    freed = outs[1].clone()
+    freed.untyped_storage().resize_(0)
+    for name, value, text in [
+        (r"outs[1]", freed, r"outs\[1\]: expected a storage"),
+        (r"outs[1]", outs[1].float(), r"outs\[1\]: expected bfloat16"),
+        (r"outs[1]", outs[1].clone().requires_grad_(), r"outs\[1\]: expected no gradient"),
+        (r"lses[1]", torch.nested.nested_tensor(list(lses[1])), r"lses\[1\]: expected a strided tensor"),
+        (r"lses[1]", lses[1][:1], r"lses\[1\]: expected shape"),
+    ]:
+        changed = [value if name == f"{kind}[1]" else parts[1] for kind, parts in (("outs", outs), ("lses", lses))]
+        with pytest.raises(swa_jit.ArgumentError, match=text):
+            swa_jit.merge([outs[0], changed[0], outs[2]], [lses[0], changed[1], lses[2]])
 
 
 def test_closed_library_is_replaced_or_told(device, tmp_path):
