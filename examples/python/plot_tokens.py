@@ -60,8 +60,8 @@ def draw(rows, path):
 
 def main(path):
     if not torch.cuda.is_available():
-        print("plot_tokens.py: there is no GPU here")
-        return 77
+        print("there is no GPU here: nothing is measured, and no plot is drawn")
+        return 0
     kv = torch.randint(0, 120, (NUM_BLOCKS, 64, 512), dtype=torch.uint8, device="cuda")
     inv_scale = torch.rand(NUM_BLOCKS * 64, device="cuda") / 100
     rows = []
