@@ -10,6 +10,7 @@ nvdisasm_wheel=nvidia-cuda-nvdisasm==13.2.51
 ruff_wheel=ruff==0.17.6
 mypy_wheel=mypy==2.4.1
 wheels=$root/build/wheels
+frameworks=$root/build/frameworks
 
 say() {
   printf '== %s\n' "$*"
@@ -121,14 +122,29 @@ find_nvdisasm() {
   ln -sf "$wheels"/lib/python3*/site-packages/nvidia/*/bin/nvdisasm "$wheels/bin/nvdisasm"
 }
 
-# What the tests of the Python package need, and what checks its style. PyTorch and JAX are too large to fetch unasked:
-# SWA_JIT_TEST_PYTHON names an interpreter that has them; without it their tests say that they are skipped.
+# What the tests of the Python package need, and what checks its style.
 find_pytest() {
   [ -x "$wheels/bin/pytest" ] && [ -x "$wheels/bin/ruff" ] && [ -x "$wheels/bin/mypy" ] && return
   say "fetching pytest, numpy, ruff and mypy into build/wheels"
   mkdir -p "$root/build"
   [ -x "$wheels/bin/python" ] || quietly python3 -m venv "$wheels"
   quietly "$wheels/bin/python" -m pip install -q --disable-pip-version-check pytest numpy "$ruff_wheel" "$mypy_wheel"
+}
+
+# PyTorch and JAX are too large to fetch unasked: with SWA_JIT_TEST_TORCH=1, or pip's words for a release of PyTorch in
+# place of the 1. What was asked for is remembered, so that another release replaces it.
+find_torch() {
+  asked=${SWA_JIT_TEST_TORCH:-0}
+  if [ "$asked" = 0 ] || [ "$asked" = "$(cat "$frameworks/asked" 2>/dev/null)" ]; then
+    return
+  fi
+  torch=$asked
+  [ "$asked" != 1 ] || torch=torch
+  say "fetching $torch, jax and meson-python into build/frameworks: some 6 GB on disk"
+  mkdir -p "$root/build"
+  [ -x "$frameworks/bin/python" ] || quietly python3 -m venv "$frameworks"
+  quietly "$frameworks/bin/python" -m pip install -q --disable-pip-version-check "$torch" pytest numpy jax meson-python
+  printf '%s\n' "$asked" >"$frameworks/asked"
 }
 
 build_tree() {
