@@ -11,7 +11,8 @@ enum {
   MMA_M = 16
 };
 
-static uint64_t divide_up(uint64_t value, uint64_t divisor)
+/* Of 32 bits, as a launch asks for it: a processor divides 64 much more slowly. */
+static uint32_t divide_up(uint32_t value, uint32_t divisor)
 {
   return (value + divisor - 1) / divisor;
 }
@@ -25,14 +26,14 @@ uint64_t sj_workspace_bytes(const swa_jit_config *config, const sj_tile_plan *pl
                             uint32_t num_splits)
 {
   const uint32_t out_dim = config->head_dim_v != 0 ? config->head_dim_v : config->head_dim;
-  const uint64_t row_tiles = divide_up(plan->pass_heads, MMA_M);
-  const uint64_t warp_slices = divide_up(out_dim / SLICE_DIMS, plan->value_warps_n);
-  const uint64_t thread_bytes = row_tiles / plan->value_warps_m * warp_slices * SLICE_FLOATS * sizeof(float);
-  const uint64_t split_bytes = row_tiles * MMA_M * ROW_BYTES + thread_bytes * plan->num_warps * WARP_THREADS;
+  const uint32_t row_tiles = divide_up(plan->pass_heads, MMA_M);
+  const uint32_t warp_slices = divide_up(out_dim / SLICE_DIMS, plan->value_warps_n);
+  const uint32_t thread_bytes = row_tiles / plan->value_warps_m * warp_slices * SLICE_FLOATS * (uint32_t)sizeof(float);
+  const uint32_t split_bytes = row_tiles * MMA_M * ROW_BYTES + thread_bytes * plan->num_warps * WARP_THREADS;
   return (uint64_t)SJ_MAX_UNITS * COUNT_BYTES + num_units * num_splits * split_bytes;
 }
 
 uint64_t sj_workspace_offset(uint64_t num_units)
 {
-  return (uint64_t)SJ_MAX_UNITS * COUNT_BYTES - divide_up(num_units * COUNT_BYTES, ROW_BYTES) * ROW_BYTES;
+  return (uint64_t)SJ_MAX_UNITS * COUNT_BYTES - (num_units * COUNT_BYTES + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES;
 }

@@ -62,9 +62,7 @@ struct sj_device_api {
   int (*module_unload)(sj_module module);
   int (*module_get_function)(sj_function *function, sj_module module, const char *name);
   int (*func_set_attribute)(sj_function function, int attribute, int value);
-  int (*launch_kernel)(sj_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                       unsigned block_y, unsigned block_z, unsigned shared_bytes, sj_stream stream, void **params,
-                       void **extra);
+  sj_launch_call *launch_kernel;
   void *library;
 };
 
@@ -421,4 +419,9 @@ bool sj_function_launch(sj_device *device, sj_function function, const unsigned 
                device->api->launch_kernel(function, grid[0], grid[1], grid[2], num_threads, 1, 1, dynamic_shared_bytes,
                                           stream, params, NULL),
                "cuLaunchKernel");
+}
+
+sj_launch_call *sj_device_launch_call(const sj_device *device)
+{
+  return device->api->launch_kernel;
 }

@@ -81,5 +81,10 @@ bool sj_module_function(sj_device *device, sj_module module, const char *name, u
 /* params: one pointer to each argument. */
 bool sj_function_launch(sj_device *device, sj_function function, const unsigned grid[3], unsigned num_threads,
                         unsigned dynamic_shared_bytes, sj_stream stream, void **params);
+/* The driver's own cuLaunchKernel, for who times it. */
+typedef int sj_launch_call(sj_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                           unsigned block_y, unsigned block_z, unsigned shared_bytes, sj_stream stream, void **params,
+                           void **extra);
+sj_launch_call *sj_device_launch_call(const sj_device *device);
 
 #endif

@@ -80,11 +80,14 @@ static bool time_decode(twins *t, double *ns_out)
 
 static bool time_bare(twins *t, double *ns_out)
 {
+  sj_launch_call *launch = sj_device_launch_call(t->device);
   void *params[] = {&t->params};
   bool launched = true;
   double begin = bench_timing_now();
   for (int i = 0; i < BATCH; i++) {
-    launched &= sj_function_launch(t->device, t->function, t->grid, t->num_threads, t->shared_bytes, t->stream, params);
+    launched &= launch(t->function, t->grid[0], t->grid[1], t->grid[2], t->num_threads, 1, 1, t->shared_bytes,
+                       t->stream, params, NULL)
+                == 0;
   }
   *ns_out = (bench_timing_now() - begin) / BATCH;
   return launched && sj_stream_wait(t->device, t->stream);
