@@ -64,6 +64,14 @@ enum {
 };
 
 typedef struct sj_cuda_api {
+  /* hot: called by each launch and lookup */
+  int (*ctx_get_id)(sj_cu_context context, unsigned long long *id); /* optional: CUDA 12.0; NULL: the current one */
+  int (*ctx_get_current)(sj_cu_context *context);
+  int (*launch_kernel)(sj_cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                       unsigned block_y, unsigned block_z, unsigned shared_bytes, swa_jit_stream stream, void **params,
+                       void **extra);
+  int (*launch_kernel_ex)(const sj_cu_launch_config *config, sj_cu_function function, void **params, void **extra);
+  /* the rest */
   int (*init)(unsigned flags);
   int (*driver_get_version)(int *version);
   int (*get_error_name)(int result, const char **name);
@@ -71,8 +79,6 @@ typedef struct sj_cuda_api {
   int (*device_get_count)(int *count);
   int (*device_get)(sj_cu_device *device, int ordinal);
   int (*device_get_attribute)(int *value, int attribute, sj_cu_device device);
-  int (*ctx_get_current)(sj_cu_context *context);
-  int (*ctx_get_id)(sj_cu_context context, unsigned long long *id); /* optional: CUDA 12.0; NULL: the current one */
   int (*ctx_get_device)(sj_cu_device *device);
   int (*stream_get_ctx)(swa_jit_stream stream, sj_cu_context *context);
   int (*ctx_push_current)(sj_cu_context context);
@@ -86,11 +92,7 @@ typedef struct sj_cuda_api {
   int (*kernel_set_attribute)(int attribute, int value, sj_cu_kernel kernel, sj_cu_device device);
   int (*kernel_get_attribute)(int *value, int attribute, sj_cu_kernel kernel, sj_cu_device device);
   int (*func_load)(sj_cu_function function); /* optional: CUDA 12.4 */
-  int (*launch_kernel)(sj_cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                       unsigned block_y, unsigned block_z, unsigned shared_bytes, swa_jit_stream stream, void **params,
-                       void **extra);
-  int (*launch_kernel_ex)(const sj_cu_launch_config *config, sj_cu_function function, void **params, void **extra);
-  void *library; /* dlopen handle */
+  void *library;                             /* dlopen handle */
   char path[512];
   int driver_version;
   int num_devices;

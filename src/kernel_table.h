@@ -19,10 +19,10 @@
 struct swa_jit_kernel {
   /* hot: read by lookup and launch */
   const sj_cuda_api *cuda;
-  sj_loaded loaded;
   swa_jit_config config; /* concrete */
   sj_tile_plan plan;
   const sj_arch *arch;
+  sj_loaded loaded;      /* behind what is read beside its first context */
   _Atomic int is_loaded; /* acquire: loaded is set */
   /* found once */
   sj_key key;
