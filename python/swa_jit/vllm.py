@@ -134,10 +134,16 @@ def serve(
     extra_lens: Any = None,
 ) -> None:
     """One decode step by the contract above, into output. Heads past ``num_heads`` are padding: their output is 0."""
-    if q.shape[1] < num_heads or output.shape != q.shape:
+    padded = q.shape[1]
+    if padded < num_heads or output.shape != q.shape:
         raise ArgumentError(
             "output", f"q's shape {tuple(q.shape)}, with {num_heads} heads or more", tuple(output.shape)
         )
+    used_output = output
+    if padded > num_heads:
+        q, used_output = q[:, :num_heads], output[:, :num_heads]
+    if sinks is not None and sinks.shape[0] > num_heads:
+        sinks = sinks[:num_heads]
     extra: dict[str, Any] = {}
     if extra_cache is not None:
         extra = {
@@ -147,17 +153,17 @@ def serve(
             "extra_format": _format_of(extra_cache),
         }
     decode(
-        q[:, :num_heads],
+        q,
         _without_heads(swa_cache),
         swa_indices,
         swa_lens,
         kv_format=_format_of(swa_cache),
         scale=scale,
-        sinks=None if sinks is None else sinks[:num_heads],
-        out=output[:, :num_heads],
+        sinks=sinks,
+        out=used_output,
         **extra,
     )
-    if output.shape[1] > num_heads:
+    if padded > num_heads:
         output[:, num_heads:].zero_()
 
 

@@ -63,6 +63,8 @@ def test_kernels_are_made_without_a_device(store):
         assert (store / info.file_name).is_file() and library.store_has(config)
         assert "head_dim=64" in info.key_text.replace(" ", "") or "head_dim" in library.key_text(config)
         assert "head_dim = 64" in library.source(config)
+        assert ".target sm_90a" in library.ptx(config) and isinstance(library.log_text(config), str)
+        assert library.is_open
         assert not library.store_has(config.replace(sinks=True))
         library.store_check()
         stats = library.stats()
@@ -71,6 +73,7 @@ def test_kernels_are_made_without_a_device(store):
     with pytest.raises(swa_jit.InvalidError, match="closed"):
         library.cubin(config)
     library.close()
+    assert not library.is_open
     with Library(no_compile=True) as library:
         assert library.cubin(config)[1].origin == "store"
         with pytest.raises(swa_jit.NoCompilerError) as caught:
