@@ -143,6 +143,8 @@ class Launch:
         """A guard that takes these tensors, which are as the plan's. A mode, such as inference mode, can ask for one of
         its own; no more than a few are kept."""
         present = self.present(tensors)
+        if len(set(map(id, present))) < len(present):
+            return None  # PyTorch's guards take no tensor twice
         for guard in self._guards:
             if guard(*present):
                 return guard

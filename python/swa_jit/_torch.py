@@ -36,7 +36,8 @@ class _Local(threading.local):
         # By kind and what the tensors are; and the last few of a kind with their guards.
         self.plans: dict[tuple[Any, ...], Plan] = {}
         self.recent: dict[Kind, list[tuple[Guard, Launch]]] = {}
-        self.workspaces: dict[tuple[int, int], torch.Tensor] = {}
+        # By device and stream: one with its address and its size.
+        self.workspaces: dict[tuple[int, int], tuple[torch.Tensor, int, int]] = {}
 
 
 _local = _Local()
@@ -192,22 +193,19 @@ def launch(plan: Launch, tensors: Tensors, wants_lse: bool) -> Result:
 
 
 def _give_workspace(plan: Any, q: Any) -> None:
-    workspace = _workspace_of(q, plan.workspace_bytes)
-    plan.set_workspace(workspace.data_ptr(), workspace.numel())
-
-
-def _workspace_of(q: torch.Tensor, size: int) -> torch.Tensor:
     """One a stream, zeroed once. What is captured gets one of its own: a graph may run beside the stream it was
     captured on."""
     if torch.cuda.is_current_stream_capturing():
-        return torch.zeros(size, dtype=torch.uint8, device=q.device)
-    held = _local.workspaces
-    device = q.get_device()
-    key = (device, _raw_stream(device))
-    workspace = held.get(key)
-    if workspace is None or workspace.numel() < size:
-        workspace = held[key] = torch.zeros(size, dtype=torch.uint8, device=q.device)
-    return workspace
+        # The graph keeps its memory.
+        workspace = torch.zeros(plan.workspace_bytes, dtype=torch.uint8, device=q.device)
+        plan.set_workspace(workspace.data_ptr(), plan.workspace_bytes)
+        return
+    stream = (plan.device, _raw_stream(plan.device))
+    held = _local.workspaces.get(stream)
+    if held is None or held[2] < plan.workspace_bytes:
+        workspace = torch.zeros(plan.workspace_bytes, dtype=torch.uint8, device=q.device)
+        held = _local.workspaces[stream] = (workspace, workspace.data_ptr(), plan.workspace_bytes)
+    plan.set_workspace(held[1], held[2])
 
 
 def _first(

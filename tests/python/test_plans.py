@@ -111,6 +111,16 @@ def test_calls_in_turn_are_known_by_their_guards(device, monkeypatch):
     assert len(looked) == (0 if _torch_guard._guards is not None else 5)
 
 
+def test_one_tensor_can_be_given_twice(device):
+    arguments, options, tensors, rest = case(seed=41, fmt="bf16", num_tokens=2)
+    q, kv, indices, lens = tensors
+    right = expected((*arguments[:2], *arguments[2:]), {**options, "v": arguments[1]})
+    for _ in range(3):
+        out, _lse = swa_jit.decode(q, kv, indices, lens, v=kv, lse=True, num_splits=1, **rest)
+        assert cases.worst_error(bits(out), right[0]) < 1e-4
+    assert len(_torch._local.plans) == 1
+
+
 def test_without_pytorchs_short_ways_the_results_are_the_same(device, monkeypatch):
     arguments, options, tensors, rest = case(seed=40, num_tokens=2)
     right = expected(arguments, options)
