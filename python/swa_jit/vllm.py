@@ -134,11 +134,10 @@ def serve(
     extra_lens: Any = None,
 ) -> None:
     """One decode step by the contract above, into output. Heads past ``num_heads`` are padding: their output is 0."""
-    padded = q.shape[1]
-    if padded < num_heads or output.shape != q.shape:
-        raise ArgumentError(
-            "output", f"q's shape {tuple(q.shape)}, with {num_heads} heads or more", tuple(output.shape)
-        )
+    shape, out_shape = q.shape, output.shape
+    padded = shape[1]
+    if padded < num_heads or out_shape != shape:
+        raise ArgumentError("output", f"q's shape {tuple(shape)}, with {num_heads} heads or more", tuple(out_shape))
     used_output = output
     if padded > num_heads:
         q, used_output = q[:, :num_heads], output[:, :num_heads]
@@ -146,18 +145,20 @@ def serve(
         sinks = sinks[:num_heads]
     extra: dict[str, Any] = {}
     if extra_cache is not None:
+        extra_kv, extra_format = _pool_of(extra_cache)
         extra = {
-            "extra_kv": _without_heads(extra_cache),
+            "extra_kv": extra_kv,
             "extra_indices": extra_indices,
             "extra_lens": extra_lens,
-            "extra_format": _format_of(extra_cache),
+            "extra_format": extra_format,
         }
+    kv, kv_format = _pool_of(swa_cache)
     decode(
         q,
-        _without_heads(swa_cache),
+        kv,
         swa_indices,
         swa_lens,
-        kv_format=_format_of(swa_cache),
+        kv_format=kv_format,
         scale=scale,
         sinks=sinks,
         out=used_output,
@@ -167,12 +168,9 @@ def serve(
         output[:, num_heads:].zero_()
 
 
-def _without_heads(cache: Any) -> Any:
-    """(blocks, slots, bytes) of a cache that has one KV head's dimension between, too."""
-    return cache[:, :, 0] if len(cache.shape) == 4 else cache
-
-
-def _format_of(cache: Any) -> str:
-    if cache.element_size() == 2:
-        return "bf16"
-    return _FORMATS.get(cache.shape[-1], "e4m3")
+def _pool_of(cache: Any) -> tuple[Any, str]:
+    """A cache as (blocks, slots, row), without a dimension of its one KV head, and its format."""
+    shape = cache.shape
+    if len(shape) == 4:
+        cache = cache[:, :, 0]
+    return cache, "bf16" if cache.element_size() == 2 else _FORMATS.get(shape[-1], "e4m3")
