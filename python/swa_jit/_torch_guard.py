@@ -59,9 +59,14 @@ def guard_of(tensors: tuple[torch.Tensor, ...]) -> Callable[..., bool] | None:
     if _guards is None:
         return None
     try:
-        return _make(_guards, list(tensors))
+        check = _make(_guards, list(tensors))
     except Exception:  # as above
         return None
+    if not any(tensor.requires_grad for tensor in tensors):
+        return check
+    # Taken under no_grad only, which the check does not look at.
+    is_grad_enabled = torch.is_grad_enabled
+    return lambda *present: not is_grad_enabled() and check(*present)
 
 
 @cache

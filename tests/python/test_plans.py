@@ -172,6 +172,12 @@ def test_what_changes_behind_a_plan_is_told(device):
     wanting = q.clone().requires_grad_()
     with pytest.raises(swa_jit.ArgumentError, match="q: expected no gradient"):
         swa_jit.decode(wanting, kv, indices, lens, **rest)
+    with torch.no_grad():
+        for _ in range(2):
+            assert swa_jit.decode(wanting, kv, indices, lens, **rest).any()
+    for _ in range(2):
+        with pytest.raises(swa_jit.ArgumentError, match="q: expected no gradient"):
+            swa_jit.decode(wanting, kv, indices, lens, **rest)
     freed = kv.clone()
     freed.untyped_storage().resize_(0)
     with pytest.raises(swa_jit.ArgumentError, match="kv: expected a storage of"):
