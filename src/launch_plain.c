@@ -273,39 +273,40 @@ SJ_INLINE unsigned take_outputs(launch l, extent *all, unsigned num)
   return num;
 }
 
+SJ_INLINE bool fill(const swa_jit_config *restrict config, const swa_jit_decode_args *restrict args,
+                    swa_params *restrict params, sj_pool_shape shape, bool is_one_pool)
+{
+  const launch l = {config, args, params};
+  extent all[MAX_EXTENTS]; /* an extent is set as it is taken */
+  params->extra = (swa_scope){0};
+  params->v = (swa_pool){0};
+  unsigned num = are_counts(l) ? take_q(l, all) : NOT_PLAIN;
+  num = num != NOT_PLAIN ? take_window(l, all, num, shape) : num;
+  if (!is_one_pool) {
+    num = num != NOT_PLAIN && config->head_dim_v != 0 ? take_v(config, args, params, all, num) : num;
+    num = num != NOT_PLAIN && config->extra_size != 0 ? take_extra(config, args, params, all, num) : num;
+  }
+  num = num != NOT_PLAIN && args->sinks != NULL ? take_sinks(config, args, all, num) : num;
+  return num != NOT_PLAIN && take_outputs(l, all, num) != NOT_PLAIN;
+}
+
 /* One pool of rows without footers. */
 SJ_APART bool fill_one_pool(const swa_jit_config *restrict config, const swa_jit_decode_args *restrict args,
                             swa_params *restrict params)
 {
-  const launch l = {config, args, params};
   const sj_pool_shape shape = {args->num_blocks,
                                args->block_size,
                                sj_launch_or_1(args->num_kv_heads),
                                config->kv_format,
                                (long long)config->head_dim << (config->kv_format == SWA_JIT_KV_BF16),
                                0};
-  extent all[MAX_EXTENTS]; /* an extent is set as it is taken */
-  params->extra = (swa_scope){0};
-  params->v = (swa_pool){0};
-  unsigned num = are_counts(l) ? take_q(l, all) : NOT_PLAIN;
-  num = num != NOT_PLAIN ? take_window(l, all, num, shape) : num;
-  num = num != NOT_PLAIN && args->sinks != NULL ? take_sinks(config, args, all, num) : num;
-  return num != NOT_PLAIN && take_outputs(l, all, num) != NOT_PLAIN;
+  return fill(config, args, params, shape, true);
 }
 
 SJ_APART bool fill_any(const swa_jit_config *restrict config, const swa_jit_decode_args *restrict args,
                        swa_params *restrict params)
 {
-  const launch l = {config, args, params};
-  extent all[MAX_EXTENTS];
-  params->extra = (swa_scope){0};
-  params->v = (swa_pool){0};
-  unsigned num = are_counts(l) ? take_q(l, all) : NOT_PLAIN;
-  num = num != NOT_PLAIN ? take_window(l, all, num, sj_launch_window_shape(config, args)) : num;
-  num = num != NOT_PLAIN && config->head_dim_v != 0 ? take_v(config, args, params, all, num) : num;
-  num = num != NOT_PLAIN && config->extra_size != 0 ? take_extra(config, args, params, all, num) : num;
-  num = num != NOT_PLAIN && args->sinks != NULL ? take_sinks(config, args, all, num) : num;
-  return num != NOT_PLAIN && take_outputs(l, all, num) != NOT_PLAIN;
+  return fill(config, args, params, sj_launch_window_shape(config, args), false);
 }
 
 bool sj_launch_fill_plain(const swa_jit_config *config, const swa_jit_decode_args *args, swa_params *params_out)

@@ -7,6 +7,7 @@
 #include <emmintrin.h>
 #endif
 
+/* LEAST: below the place of each product that has room, and a scale by it is still a float. */
 enum { M = EMU_MMA_M, N = EMU_MMA_N, FOUR = EMU_MMA_FOUR, ROOM = 100, LEAST = -102 };
 
 typedef float floats __attribute__((vector_size(4 * N)));
