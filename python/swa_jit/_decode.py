@@ -249,11 +249,11 @@ def _run(
             raise InvalidError(
                 "stream: PyTorch's tensors run on the current stream of q's device; use torch.cuda.stream(...)"
             )
-        out, log = _torch_decode(tensors, layout, given, wants_lse, library, kernel)
+        found = _torch_decode(tensors, layout, given, wants_lse, library, kernel)
     else:
         options = layout.options(given, tensors)
-        out, log = _generic.decode(layout.spread(tensors), options, wants_lse, library, kernel, stream)
-    return (out, log) if wants_lse else out
+        found = _generic.decode(layout.spread(given, tensors), options, wants_lse, library, kernel, stream)
+    return found if wants_lse else found[0]
 
 
 def _load_torch() -> None:

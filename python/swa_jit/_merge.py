@@ -51,15 +51,10 @@ def merge(
         parts_form if type(parts_form) is int and 0 <= parts_form <= 7 else _form_of(parts_form, "parts_form"),
         lse_form if type(lse_form) is int and 0 <= lse_form <= 7 else _form_of(lse_form),
     )
-    for name, parts in (("outs", outs), ("lses", lses)):
-        if not isinstance(parts, (list, tuple)):
-            raise ArgumentError(name, f"a list or tuple of 1 to {MAX_PARTS} parts", type_text(parts))
-    if not outs:
-        raise ArgumentError("outs", f"1 to {MAX_PARTS} parts", "none")
+    if not outs or type(outs) not in _PLAIN_PARTS or type(lses) not in _PLAIN_PARTS:
+        _check_parts(outs, lses)
     if type(dependent) is not bool:
         dependent = flag("dependent", dependent)
-    if library is not None:
-        _library.check_objects(library, None)
     if type(outs[0]) is _tensor_type or is_torch(outs[0]):
         if _torch_merge is None:
             _load_torch()
@@ -67,10 +62,23 @@ def merge(
             raise InvalidError(
                 "stream: PyTorch's tensors run on the current stream of their device; use torch.cuda.stream(...)"
             )
-        found = _torch_merge((*outs,), (*lses,), sinks, out, given, forms, wants_lse, dependent, library)
+        options = (len(outs), len(lses), *forms, dependent)
+        found = _torch_merge((*outs, *lses, sinks, out, given), options, wants_lse, library)
     else:
+        _library.check_objects(library, None)
         found = _merge_generic(outs, lses, sinks, out, given, forms, wants_lse, dependent, library, stream)
     return found if wants_lse else found[0]
+
+
+_PLAIN_PARTS = (tuple, list)
+
+
+def _check_parts(outs: Any, lses: Any) -> None:
+    for name, parts in (("outs", outs), ("lses", lses)):
+        if not isinstance(parts, _PLAIN_PARTS):
+            raise ArgumentError(name, f"a list or tuple of 1 to {MAX_PARTS} parts", type_text(parts))
+    if not outs:
+        raise ArgumentError("outs", f"1 to {MAX_PARTS} parts", "none")
 
 
 # Once PyTorch's tensors were seen: _torch_merge.merge, and torch.Tensor for the quick question.
@@ -87,10 +95,10 @@ def _load_torch() -> None:
     _torch_merge, _tensor_type = merge_of_torch, torch.Tensor
 
 
-def check_counts(outs: Sequence[Any], lses: Sequence[Any]) -> None:
+def check_counts(num_outs: int, num_lses: int) -> None:
     """Raises for too many parts, or fewer LSEs than parts."""
-    if not 1 <= len(outs) <= MAX_PARTS or len(lses) != len(outs):
-        raise ArgumentError("outs", f"1 to {MAX_PARTS} parts, and an LSE of each", f"{len(outs)} and {len(lses)}")
+    if not 1 <= num_outs <= MAX_PARTS or num_lses != num_outs:
+        raise ArgumentError("outs", f"1 to {MAX_PARTS} parts, and an LSE of each", f"{num_outs} and {num_lses}")
 
 
 class Parts:
@@ -105,7 +113,7 @@ class Parts:
         dependent: bool,
         stream: int | None = None,
     ) -> None:
-        check_counts(outs, lses)
+        check_counts(len(outs), len(lses))
         self.outs = [view(f"outs[{i}]", each, stream) for i, each in enumerate(outs)]
         self.lses = [view(f"lses[{i}]", each, stream) for i, each in enumerate(lses)]
         self.sinks = None if sinks is None else view("sinks", sinks, stream)

@@ -5,7 +5,6 @@ call the addresses are written into its struct, and the C function is called."""
 from __future__ import annotations
 
 import ctypes
-import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -22,32 +21,33 @@ _WORKSPACE_BYTES = _native.DecodeArgs.workspace_bytes.offset // 8
 # Positions from which on it is asked whether CTAs should share a token's: the rule of swa_jit_pick_splits needs two
 # shares of 128.
 _SPLIT_POSITIONS = 256
-_MAX_GUARDS = 4
-
-# A framework's own check of the tensors that are there, one argument each: see _torch_guard.py.
-Guard = Callable[..., bool]
 
 
 class Layout:
     """The order of a call's tensors, and what its options mean."""
 
-    __slots__ = ("_places", "names", "options", "words")
+    __slots__ = ("_derive", "_places", "names", "options", "words")
 
     def __init__(
         self,
         names: tuple[str, ...],
         options: Callable[[tuple[Any, ...], tuple[Any, ...]], Any],
         words: Mapping[str, int] = WORDS,
+        derive: Callable[[tuple[Any, ...], tuple[Any, ...]], tuple[Any, ...]] | None = None,
     ) -> None:
         self.names = names
         self.words = words
         # Of the options as they were given, and the tensors.
         self.options = options
+        # Of the same two: views that are decoded in the tensors' place, at the same addresses.
+        self._derive = derive
         # Of a decode's layout.
         self._places = tuple(names.index(name) if name in names else None for name in TENSORS)
 
-    def spread(self, tensors: tuple[Any, ...]) -> tuple[Any, ...]:
-        """In the order of TENSORS."""
+    def spread(self, given: tuple[Any, ...], tensors: tuple[Any, ...]) -> tuple[Any, ...]:
+        """What is decoded, in the order of TENSORS."""
+        if self._derive is not None:
+            tensors = self._derive(given, tensors)
         return tuple(None if place is None else tensors[place] for place in self._places)
 
 
@@ -74,9 +74,7 @@ class Launch:
     addresses. out_shape: (T, H, elements of a row)."""
 
     __slots__ = (
-        "_absent",
         "_args",
-        "_guards",
         "_kernel",
         "device",
         "function",
@@ -87,6 +85,7 @@ class Launch:
         "lse_strides",
         "lse_word",
         "make",
+        "makes_lse",
         "names",
         "needs_workspace",
         "out_place",
@@ -95,7 +94,7 @@ class Launch:
         "out_word",
         "places",
         "pointer",
-        "present",
+        "takers",
         "words",
     )
 
@@ -115,43 +114,21 @@ class Launch:
         # (place among a call's tensors, word of the struct) of those that are there.
         self.places: tuple[tuple[int, int], ...] = ()
         self.names: tuple[str, ...] = ()
-        # Where out and LSE are among a call's tensors; -1: they are made.
+        # Where out and LSE are among a call's tensors; -1: out is made, and LSE where one is wanted.
         self.out_place = self.lse_place = -1
-        self.present: Callable[[tuple[Any, ...]], tuple[Any, ...]] = tuple
-        self._absent: tuple[int, ...] = ()
-        self._guards: list[Guard] = []
+        self.makes_lse = False
+        # Of PyTorch: see _torch_known.py.
+        self.takers: list[Callable[[tuple[Any, ...]], bool]] = []
         self.needs_workspace = False
 
-    def set_places(self, layout: Layout, tensors: tuple[Any, ...]) -> None:
-        """Which of a layout's tensors there are, and where their addresses go."""
+    def set_places(self, layout: Layout, tensors: tuple[Any, ...], wants_lse: bool) -> None:
+        """Which of a layout's tensors there are, where their addresses go, and what is made."""
         there = [(i, name) for i, name in enumerate(layout.names) if tensors[i] is not None]
         self.names = layout.names
         self.places = tuple((i, layout.words[name]) for i, name in there)
         found = {name: i for i, name in there}
         self.out_place, self.lse_place = found.get("out", -1), found.get("lse", -1)
-        self.present = operator.itemgetter(*found.values())
-        self._absent = tuple(i for i in range(len(layout.names)) if i not in found.values())
-
-    def lacks_rest_of(self, tensors: tuple[Any, ...]) -> bool:
-        """Whether none are there but those that were."""
-        for i in self._absent:  # noqa: SIM110 (which would take twice as long)
-            if tensors[i] is not None:
-                return False
-        return True
-
-    def guard_for(self, tensors: tuple[Any, ...], make: Callable[..., Guard | None]) -> Guard | None:
-        """A guard that takes these tensors, which are as the plan's. A mode, such as inference mode, can ask for one of
-        its own; no more than a few are kept."""
-        present = self.present(tensors)
-        if len(set(map(id, present))) < len(present):
-            return None  # PyTorch's guards take no tensor twice
-        for guard in self._guards:
-            if guard(*present):
-                return guard
-        made = make(present) if len(self._guards) < _MAX_GUARDS else None
-        if made is not None:
-            self._guards.append(made)
-        return made
+        self.makes_lse = wants_lse and self.lse_place < 0
 
 
 class Plan(Launch):
@@ -171,9 +148,9 @@ class Plan(Launch):
                 problem.num_tokens, problem.num_heads, problem.num_kv_heads, num_splits
             )
 
-    def set_places(self, layout: Layout, tensors: tuple[Any, ...]) -> None:
+    def set_places(self, layout: Layout, tensors: tuple[Any, ...], wants_lse: bool) -> None:
         """As of every launch; and whether it needs a workspace that is not among them."""
-        super().set_places(layout, tensors)
+        super().set_places(layout, tensors, wants_lse)
         is_given = any(self.names[place] == "workspace" for place, _word in self.places)
         self.needs_workspace = self.workspace_bytes > 0 and not is_given
 

@@ -15,27 +15,27 @@ from ._arrays import check_is_plain, check_storage, fail_without_memory, view
 from ._config import Config
 from ._errors import ArgumentError, InvalidError
 from ._library import Kernel, Library
-from ._plan import FULL, Device, Guard, Launch, Layout, Plan, check_kernel, choose
+from ._plan import FULL, Device, Launch, Layout, Plan, check_kernel, choose
 from ._problem import TENSORS, Options, build
+from ._torch_known import LEAST_USUAL_ADDRESS, Takes, taker_of
 
 _Q, _OUT, _LSE, _WORKSPACE = (TENSORS.index(name) for name in ("q", "out", "lse", "workspace"))
 _BFLOAT16, _FLOAT32 = torch.bfloat16, torch.float32
-# An address below is one that no memory has, or has on few machines: then the storage is looked at.
-_LEAST_USUAL_ADDRESS = 1 << 40
 _MAX_PLANS = 1024
-_MAX_RECENT = 3  # plans that are tried by their guards, of a kind of call
+_MAX_RECENT = 3  # plans that are asked whether they take a call's tensors, of a kind of call
+_MAX_TAKERS = 4  # of a plan
 
-# All of a call but its tensors: layout, options as given, whether it wants an LSE, library, kernel.
-Kind = tuple[Layout, tuple[Any, ...], bool, "Library | None", "Kernel | None"]
+# All of a call but its tensors. Of a decode: layout, options as given, whether it wants an LSE, library, kernel.
+Kind = tuple[Any, ...]
 
 
 class _Local(threading.local):
     """What belongs to a thread."""
 
     def __init__(self) -> None:
-        # By kind and what the tensors are; and the last few of a kind with their guards.
+        # By kind and what the tensors are; and the last few of a kind with their questions.
         self.plans: dict[tuple[Any, ...], Plan] = {}
-        self.recent: dict[Kind, list[tuple[Guard, Launch]]] = {}
+        self.recent: dict[Kind, list[tuple[Takes, Launch]]] = {}
         # By device and stream: one with its address and its size.
         self.workspaces: dict[tuple[int, int], tuple[torch.Tensor, int, int]] = {}
 
@@ -62,42 +62,30 @@ def decode(
     kernel: Kernel | None = None,
 ) -> Result:
     """out and LSE (None where it is not wanted) of tensors in a layout's order. given: options as the caller has."""
-    if _is_compiling() or _dispatch_modes() or type(tensors[_Q]) not in _PLAIN:
-        return _by_operator(layout.spread(tensors), layout.options(given, tensors), wants_lse, library, kernel)
-    return run(tensors, layout, given, wants_lse, library, kernel)
-
-
-def run(
-    tensors: Tensors,
-    layout: Layout,
-    given: tuple[Any, ...],
-    wants_lse: bool,
-    library: Library | None = None,
-    kernel: Kernel | None = None,
-) -> Result:
-    """The same, below every tracer. What a plan depends on is compared here; all else was checked when it was made."""
+    if _is_compiling() or _dispatch_modes() or type(tensors[0]) not in _PLAIN:
+        return _by_operator(layout.spread(given, tensors), layout.options(given, tensors), wants_lse, library, kernel)
+    # As in run, which would be a call more.
     kind = (layout, given, wants_lse, library or _library._default, kernel)
-    known = find_recent(kind, tensors)
-    return launch(known, tensors, wants_lse) if known is not None else _run_by_key(tensors, kind, library)
+    return again(kind, tensors) or _run_by_key(tensors, kind, library)
 
 
-def find_recent(kind: Kind, tensors: Tensors) -> Launch | None:
-    """The plan of such a call, by its guard."""
+def run(tensors: Tensors, layout: Layout, given: tuple[Any, ...], wants_lse: bool) -> Result:
+    """The same, below every tracer. What a plan depends on is compared here; all else was checked when it was made."""
+    kind = (layout, given, wants_lse, _library._default, None)
+    return again(kind, tensors) or _run_by_key(tensors, kind, None)
+
+
+def again(kind: Kind, tensors: Tensors) -> Result | None:
+    """By a plan that takes such a call; None where no recent one does."""
+    known = None
     try:
-        for guard, plan in _local.recent.get(kind, ()):
-            if not plan.lacks_rest_of(tensors) or plan.library._handle is None:
-                continue
-            present: tuple[Any, ...] = plan.present(tensors)
-            for tensor in present:
-                # A guard would end the process at a nested one.
-                if tensor is None or tensor.is_nested:
-                    break
-            else:
-                if guard(*present):
-                    return plan
-    except (AttributeError, TypeError):
-        pass  # no tensor, or an option that is neither a number nor a text: the caller finds which
-    return None
+        for takes, plan in _local.recent.get(kind, ()):
+            if takes(tensors):
+                known = plan  # which has the tensors' addresses
+                break
+    except (AttributeError, TypeError, RuntimeError):
+        pass  # no tensor or one without memory, or an option that has no hash: the caller finds which
+    return None if known is None else launch(known, tensors)
 
 
 def _run_by_key(tensors: Tensors, kind: Kind, library: Library | None) -> Result:
@@ -117,19 +105,20 @@ def _run_by_key(tensors: Tensors, kind: Kind, library: Library | None) -> Result
         key = tuple(parts)
         plan = _local.plans.get(key)
     except (AttributeError, TypeError, RuntimeError):
-        pass  # as in run, or a tensor that has no strides; _first says which
+        pass  # as in again, or a tensor that has no strides; _first says which
     if plan is None:
         return _first(tensors, layout, given, wants_lse, library, kernel, key)
     if plan.library._handle is None:
         _forget_plans()
-        return run(tensors, layout, given, wants_lse, library, kernel)
+        return _first(tensors, layout, given, wants_lse, library, kernel, key)
     for name, tensor in zip(layout.names, tensors):
         if tensor is not None:
             check_is_plain(name, tensor)
     if _is_grad_enabled():
         _check_grad(tensors, layout)
     set_recent(kind, plan, tensors)
-    return launch(plan, tensors, wants_lse)
+    write_addresses(plan, tensors)
+    return launch(plan, tensors)
 
 
 def _forget_plans() -> None:
@@ -138,14 +127,26 @@ def _forget_plans() -> None:
 
 
 def set_recent(kind: Kind, plan: Launch, tensors: Tensors, most: int = _MAX_RECENT) -> None:
-    """The next call of a kind tries this plan first."""
-    guard = plan.guard_for(tensors, _torch_guard.guard_of)
-    if guard is not None:
+    """The next call of a kind asks this plan first."""
+    takes = _question_of(plan, tensors)
+    if takes is not None:
         if len(_local.recent) >= _MAX_PLANS:
             _local.recent.clear()
         entries = _local.recent.setdefault(kind, [])
-        entries.insert(0, (guard, plan))
+        entries.insert(0, (takes, plan))
         del entries[most:]
+
+
+def _question_of(plan: Launch, tensors: Tensors) -> Takes | None:
+    """One that takes these tensors, which are as the plan's. A mode, such as inference mode, can ask for one of its
+    own; no more than a few are kept."""
+    for takes in plan.takers:
+        if takes(tensors):
+            return takes
+    made = taker_of(plan, tensors, _torch_guard.guard_of) if len(plan.takers) < _MAX_TAKERS else None
+    if made is not None:
+        plan.takers.append(made)
+    return made
 
 
 def _check_grad(tensors: Tensors, layout: Layout) -> None:
@@ -156,37 +157,41 @@ def _check_grad(tensors: Tensors, layout: Layout) -> None:
             )
 
 
-def launch(plan: Launch, tensors: Tensors, wants_lse: bool) -> Result:
-    """Writes the addresses and calls the C function."""
-    if _current_device() != plan.device:
-        # New tensors, and the default stream's number, 0, are the current device's.
-        with torch.cuda.device(plan.device):
-            return launch(plan, tensors, wants_lse)
-    words = plan.words
-    tensor: Any
-    for index, word in plan.places:
-        tensor = tensors[index]
+def write_addresses(plan: Launch, tensors: Tensors) -> None:
+    """Of tensors that are as the plan's."""
+    for place, word in plan.places:
+        tensor: Any = tensors[place]
         try:
-            words[word] = address = tensor.data_ptr()
+            plan.words[word] = address = tensor.data_ptr()
         except RuntimeError as error:
-            fail_without_memory(plan.names[index], tensor, error)
-        if address < _LEAST_USUAL_ADDRESS and tensor.numel():
-            check_storage(plan.names[index], tensor)
-    lse: Any
+            fail_without_memory(plan.names[place], tensor, error)
+        if address < LEAST_USUAL_ADDRESS and tensor.numel():
+            check_storage(plan.names[place], tensor)
+
+
+def launch(plan: Launch, tensors: Tensors) -> Result:
+    """Makes what is to be made and calls the C function. The tensors' addresses are in the plan."""
+    device = plan.device
+    if _current_device() != device:
+        # New tensors, and the default stream's number, 0, are the current device's.
+        with torch.cuda.device(device):
+            return launch(plan, tensors)
+    out: Any
+    lse: Any = None
     if plan.out_place >= 0:
-        out: Any = tensors[plan.out_place]
+        out = tensors[plan.out_place]
     else:
         out = plan.make(plan.out_shape, plan.out_strides, _BFLOAT16)
-        words[plan.out_word] = out.data_ptr()
-    if not wants_lse or plan.lse_place >= 0:
-        lse = tensors[plan.lse_place] if wants_lse else None
-    else:
+        plan.words[plan.out_word] = out.data_ptr()
+    if plan.makes_lse:
         lse = plan.make(plan.lse_shape, plan.lse_strides, _FLOAT32)
-        words[plan.lse_word] = lse.data_ptr()
+        plan.words[plan.lse_word] = lse.data_ptr()
+    elif plan.lse_place >= 0:
+        lse = tensors[plan.lse_place]
     if plan.needs_workspace:
         _give_workspace(plan, tensors[_Q])
     if plan.out_shape[0]:
-        status = plan.function(plan.kernel, plan.pointer, _raw_stream(plan.device))
+        status = plan.function(plan.kernel, plan.pointer, _raw_stream(device))
         if status:
             _native.native().check(status)
     return out, lse
@@ -218,7 +223,7 @@ def _first(
     key: tuple[Any, ...],
 ) -> Result:
     """The first call with such tensors in this thread: checks all, and makes the plan."""
-    spread = layout.spread(tensors)
+    spread = layout.spread(given, tensors)
     _library.check_objects(library, kernel)
     for name, tensor in zip(TENSORS, spread):
         if tensor is not None and not isinstance(tensor, torch.Tensor):
@@ -241,10 +246,11 @@ def _first(
     with _on_device_of(q):
         plan = _plan_of(problem, options, owner, kernel, q.get_device())
         plan.make = _torch_guard.maker_of(q.device)
-    plan.set_places(layout, tensors)
+    plan.set_places(layout, tensors, wants_lse)
     if key:
         _keep(plan, tensors, key)
-    return launch(plan, tensors, wants_lse)
+    write_addresses(plan, tensors)
+    return launch(plan, tensors)
 
 
 def _is_on_cpu(tensor: torch.Tensor) -> bool:

@@ -19,59 +19,42 @@ from ._plan import Launch, Layout
 
 _MAX_RECENT = 8  # plans that are tried by their guards; others are made anew
 
-Tensors = tuple[torch.Tensor, ...]
-Result = tuple[torch.Tensor, torch.Tensor | None]
+# Numbers of outs and lses, parts_form, lse_form, dependent.
+Merge = tuple[int, int, int, int, bool]
 
 
-def merge(
-    outs: Tensors,
-    lses: Tensors,
-    sinks: torch.Tensor | None,
-    out: torch.Tensor | None,
-    lse: torch.Tensor | None,
-    forms: tuple[int, int],
-    wants_lse: bool,
-    dependent: bool,
-    library: Library | None,
-) -> Result:
-    """out and LSE (None where it is not wanted)."""
-    if _torch._is_compiling() or _torch._dispatch_modes() or type(outs[0]) not in _torch._PLAIN:
-        if library is not None:
-            raise InvalidError("library= cannot be traced: leave it out, or call outside torch.compile")
-        if out is None:
-            out = torch.empty_like(outs[0], memory_format=torch.contiguous_format)
-        if wants_lse and lse is None:
-            lse = torch.empty_like(lses[0], memory_format=torch.contiguous_format)
-        torch.ops.swa_jit.merge_out.default(list(outs), list(lses), sinks, out, lse, *forms, dependent)
-        return out, lse
-    return _run(outs, lses, sinks, out, lse, forms, wants_lse, dependent, library)
+def merge(tensors: _torch.Tensors, options: Merge, wants_lse: bool, library: Library | None) -> _torch.Result:
+    """out and LSE (None where it is not wanted). tensors: outs, lses, sinks, out, lse."""
+    if _torch._is_compiling() or _torch._dispatch_modes() or type(tensors[0]) not in _torch._PLAIN:
+        return _by_operator(tensors, options, wants_lse, library)
+    return _run(tensors, options, wants_lse, library)
 
 
-def _run(
-    outs: Tensors,
-    lses: Tensors,
-    sinks: torch.Tensor | None,
-    out: torch.Tensor | None,
-    lse: torch.Tensor | None,
-    forms: tuple[int, int],
-    wants_lse: bool,
-    dependent: bool,
-    library: Library | None,
-) -> Result:
-    check_counts(outs, lses)
-    tensors = (*outs, *lses, sinks, out, lse)
-    kind = (_layout_of(len(outs)), (*forms, dependent), wants_lse, library or _library._default, None)
-    known = _torch.find_recent(kind, tensors)
-    if known is not None:
-        return _torch.launch(known, tensors, wants_lse)
-    return _first(kind, tensors, library)
+def _run(tensors: _torch.Tensors, options: Merge, wants_lse: bool, library: Library | None) -> _torch.Result:
+    kind = (options, wants_lse, library or _library._default)
+    return _torch.again(kind, tensors) or _first(tensors, kind, library)
 
 
-def _first(kind: _torch.Kind, tensors: tuple[Any, ...], library: Library | None) -> Result:
+def _by_operator(tensors: Any, options: Merge, wants_lse: bool, library: Library | None) -> _torch.Result:
+    """Through PyTorch's dispatcher, so that a tracer sees one operator."""
+    if library is not None:
+        raise InvalidError("library= cannot be traced: leave it out, or call outside torch.compile")
+    num_outs, num_lses, parts_form, lse_form, dependent = options
+    outs, lses, (sinks, out, lse) = tensors[:num_outs], tensors[num_outs : num_outs + num_lses], tensors[-3:]
+    if out is None:
+        out = torch.empty_like(outs[0], memory_format=torch.contiguous_format)
+    if wants_lse and lse is None:
+        lse = torch.empty_like(lses[0], memory_format=torch.contiguous_format)
+    torch.ops.swa_jit.merge_out.default(list(outs), list(lses), sinks, out, lse, parts_form, lse_form, dependent)
+    return out, lse
+
+
+def _first(tensors: Any, kind: tuple[Merge, bool, Library | None], library: Library | None) -> _torch.Result:
     """Checks all, and makes a plan."""
-    layout, (parts_form, lse_form, dependent), wants_lse, _owner, _kernel = kind
-    num_parts = len(layout.names) // 2 - 1
-    outs, lses, (sinks, out, lse) = tensors[:num_parts], tensors[num_parts : 2 * num_parts], tensors[2 * num_parts :]
+    (num_parts, num_lses, parts_form, lse_form, dependent), wants_lse, _owner = kind
+    check_counts(num_parts, num_lses)
+    _library.check_objects(library, None)
+    outs, lses, (sinks, out, lse) = tensors[:num_parts], tensors[num_parts:-3], tensors[-3:]
     parts = Parts(outs, lses, sinks, (parts_form, lse_form), dependent)
     # What is made at a launch is packed, as these are.
     made_out = outs[0].new_empty(parts.shape) if out is None else out
@@ -88,9 +71,10 @@ def _first(kind: _torch.Kind, tensors: tuple[Any, ...], library: Library | None)
         plan = Launch(_native.native().merge, library.kernel(config, device=index), parts.args, tuple(parts.shape))
         plan.device = index
         plan.make = _torch_guard.maker_of(outs[0].device)
-    plan.set_places(layout, tensors)
+    plan.set_places(_layout_of(num_parts), tensors, wants_lse)
     _torch.set_recent(kind, plan, tensors, _MAX_RECENT)
-    return _torch.launch(plan, tensors, wants_lse)
+    _torch.write_addresses(plan, tensors)
+    return _torch.launch(plan, tensors)
 
 
 @cache
@@ -114,7 +98,8 @@ _torch._operators.define(
 def _operator_merge_out(
     outs: Any, lses: Any, sinks: Any, out: Any, lse: Any, parts_form: int, lse_form: int, dependent: bool
 ) -> None:
-    _run(tuple(outs), tuple(lses), sinks, out, lse, (parts_form, lse_form), lse is not None, dependent, None)
+    options = (len(outs), len(lses), parts_form, lse_form, dependent)
+    _run((*outs, *lses, sinks, out, lse), options, lse is not None, None)
 
 
 def _fake_merge_out(*_values: Any) -> None:

@@ -26,9 +26,12 @@ import sys
 from importlib import import_module
 from typing import Any
 
-from ._decode import decode
+from ._arrays import is_torch
+from ._decode import _run
 from ._errors import ArgumentError
 from ._library import logger
+from ._plan import Layout
+from ._problem import Options, number
 
 VARIABLE = "SWA_JIT_VLLM"
 # Where vLLM's releases have the layer.
@@ -88,16 +91,21 @@ def _forward_decode(
         indices, lens = _compressed_positions(self, swa_metadata, attn_metadata)
         extra = {"extra_cache": kv_cache, "extra_indices": indices, "extra_lens": lens}
     serve(
-        q[:num_tokens],
+        _first_rows(q, num_tokens),
         self.swa_cache_layer.kv_cache,
         swa_metadata.decode_swa_indices,
         swa_metadata.decode_swa_lens,
         scale=self.scale,
         sinks=self.attn_sink,
-        output=output[:num_tokens],
+        output=_first_rows(output, num_tokens),
         num_heads=self.n_local_heads,
         **extra,
     )
+
+
+def _first_rows(tensor: Any, count: int) -> Any:
+    """A view costs what several of the call's other steps do: none where all rows count."""
+    return tensor if tensor.size(0) == count else tensor[:count]
 
 
 def _compressed_positions(layer: Any, swa_metadata: Any, attn_metadata: Any) -> tuple[Any, Any]:
@@ -134,43 +142,49 @@ def serve(
     extra_lens: Any = None,
 ) -> None:
     """One decode step by the contract above, into output. Heads past ``num_heads`` are padding: their output is 0."""
-    shape, out_shape = q.shape, output.shape
-    padded = shape[1]
-    if padded < num_heads or out_shape != shape:
-        raise ArgumentError("output", f"q's shape {tuple(shape)}, with {num_heads} heads or more", tuple(out_shape))
-    used_output = output
-    if padded > num_heads:
-        q, used_output = q[:, :num_heads], output[:, :num_heads]
-    if sinks is not None and sinks.shape[0] > num_heads:
-        sinks = sinks[:num_heads]
-    extra: dict[str, Any] = {}
-    if extra_cache is not None:
-        extra_kv, extra_format = _pool_of(extra_cache)
-        extra = {
-            "extra_kv": extra_kv,
-            "extra_indices": extra_indices,
-            "extra_lens": extra_lens,
-            "extra_format": extra_format,
-        }
-    kv, kv_format = _pool_of(swa_cache)
-    decode(
-        q,
-        kv,
-        swa_indices,
-        swa_lens,
-        kv_format=kv_format,
-        scale=scale,
-        sinks=sinks,
-        out=used_output,
-        **extra,
+    if extra_cache is None:
+        extra_indices = extra_lens = None
+    tensors = (q, swa_cache, swa_indices, swa_lens, sinks, output, extra_cache, extra_indices, extra_lens)
+    _run(tensors, _LAYER, (scale, num_heads), False, None, None, None)
+    if q.size(1) > num_heads:
+        output.narrow(1, num_heads, q.size(1) - num_heads).zero_()
+
+
+def _layer_views(given: tuple[Any, ...], tensors: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a step decodes: the heads that count, and pools as (blocks, slots, row)."""
+    for name, tensor in zip(_LAYER.names, tensors):
+        if is_torch(tensor) and tensor.is_nested:
+            raise ArgumentError(name, "a strided tensor", "a nested one")
+    num_heads = given[1]
+    q, cache, indices, lens, sinks, output, extra_cache, *extra = tensors
+    if q.shape[1] < num_heads or output.shape != q.shape:
+        expected = f"q's shape {tuple(q.shape)}, with {num_heads} heads or more"
+        raise ArgumentError("output", expected, tuple(output.shape))
+    sinks = None if sinks is None else sinks[:num_heads]
+    pools = [None if pool is None else _rows_of(pool) for pool in (cache, extra_cache)]
+    return q[:, :num_heads], pools[0], indices, lens, sinks, output[:, :num_heads], pools[1], *extra
+
+
+def _layer_options(given: tuple[Any, ...], tensors: tuple[Any, ...]) -> Options:
+    extra_cache = tensors[_LAYER.names.index("extra_kv")]
+    return Options(
+        scale=number("scale", given[0]),
+        kv_format=_format_of(tensors[1]),
+        extra_format=None if extra_cache is None else _format_of(extra_cache),
     )
-    if padded > num_heads:
-        output[:, num_heads:].zero_()
 
 
-def _pool_of(cache: Any) -> tuple[Any, str]:
-    """A cache as (blocks, slots, row), without a dimension of its one KV head, and its format."""
-    shape = cache.shape
-    if len(shape) == 4:
-        cache = cache[:, :, 0]
-    return cache, "bf16" if cache.element_size() == 2 else _FORMATS.get(shape[-1], "e4m3")
+_LAYER = Layout(
+    ("q", "kv", "indices", "lens", "sinks", "out", "extra_kv", "extra_indices", "extra_lens"),
+    _layer_options,
+    derive=_layer_views,
+)
+
+
+def _rows_of(cache: Any) -> Any:
+    """A cache without a dimension of its one KV head."""
+    return cache[:, :, 0] if len(cache.shape) == 4 else cache
+
+
+def _format_of(cache: Any) -> str:
+    return "bf16" if cache.element_size() == 2 else _FORMATS.get(cache.shape[-1], "e4m3")

@@ -11,7 +11,7 @@ import torch
 
 import cases
 import swa_jit
-from swa_jit import _torch, _torch_guard, _torch_merge
+from swa_jit import _torch, _torch_guard, _torch_merge, vllm
 from swa_jit._plan import Device
 
 
@@ -239,6 +239,16 @@ def test_merges_have_plans_too(device, monkeypatch):
     given = swa_jit.merge(outs, lses)
     out = outs[0].clone()
     assert swa_jit.merge([out, *outs[1:]], lses, out=out) is out and torch.equal(out, given)
+    if _torch_guard._guards is not None:
+        # Known by its plan too, with other addresses, and never taken for one whose out is apart.
+        before = len(made)
+        for parts in (outs, [each.clone() for each in reversed(outs)]):
+            right = swa_jit.merge(parts, lses)
+            assert torch.equal(swa_jit.merge(parts, lses, out=parts[0]), right)
+        assert len(made) == before
+        apart = torch.empty_like(out)
+        right = swa_jit.merge(outs, lses)
+        assert torch.equal(swa_jit.merge(outs, lses, out=apart), right) and len(made) == before + 1
     freed = outs[1].clone()
     freed.untyped_storage().resize_(0)
     for name, value, text in [
@@ -251,6 +261,40 @@ def test_merges_have_plans_too(device, monkeypatch):
         changed = [value if name == f"{kind}[1]" else parts[1] for kind, parts in (("outs", outs), ("lses", lses))]
         with pytest.raises(swa_jit.ArgumentError, match=text):
             swa_jit.merge([outs[0], changed[0], outs[2]], [lses[0], changed[1], lses[2]])
+
+
+def test_a_layers_steps_have_plans_too(device, monkeypatch):
+    """By the caches, heads and sinks that vLLM passes, whose views are made for the first step alone."""
+    looked = []
+    by_key = _torch._run_by_key
+    monkeypatch.setattr(_torch, "_run_by_key", lambda *given: looked.append(1) or by_key(*given))
+    for num_heads, with_extra in ((8, True), (8, False), (16, True)):
+        for seed in range(3):
+            _arguments, _options, (q, kv, indices, lens), _rest = case(seed=50 + seed, fmt="footer_584", num_heads=16)
+            extra_kv, sinks = kv.flip(0), torch.linspace(-1, seed, 16)
+            rest = {"scale": 0.05, "sinks": sinks, "output": torch.full_like(q, float("nan")), "num_heads": num_heads}
+            names = {"kv": extra_kv, "indices": indices + 1, "lens": lens} if with_extra else {}
+            used = {f"extra_{name}": value for name, value in names.items()}
+            right = swa_jit.decode(q[:, :num_heads], kv, indices, lens, scale=0.05, sinks=sinks[:num_heads], **used)
+            looked.clear()
+            if with_extra:
+                used["extra_cache"] = used.pop("extra_kv")[:, :, None]
+            vllm.serve(q, kv[:, :, None], indices[:, None], lens, **rest, **used)
+            output = rest["output"]
+            assert torch.equal(output[:, :num_heads], right) and not output[:, num_heads:].any()
+            assert len(looked) == (0 if seed and _torch_guard._guards is not None else 1)
+    for name, value, text in [
+        ("num_heads", 17, "output: expected q's shape .*, with 17 heads or more"),
+        ("output", output[:, :8], "output: expected q's shape"),
+        ("output", output.float(), "out: expected bfloat16"),
+        ("swa_lens", lens[:1], "lens: expected a length for each of the 3 tokens"),
+        ("sinks", sinks[:8], "sinks: expected a sink for each of the 16 heads"),
+        ("q", torch.nested.nested_tensor(list(q)), "q: expected a strided tensor, given a nested one"),
+        ("extra_cache", torch.nested.nested_tensor(list(kv)), "extra_kv: expected a strided tensor, given a nested"),
+    ]:
+        given = {"q": q, "swa_cache": kv[:, :, None], "swa_indices": indices[:, None], "swa_lens": lens, **rest, **used}
+        with pytest.raises(swa_jit.ArgumentError, match=text):
+            vllm.serve(**{**given, name: value})
 
 
 def test_closed_library_is_replaced_or_told(device, tmp_path):
