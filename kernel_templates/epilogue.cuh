@@ -10,7 +10,7 @@ namespace swa
 /* Sum of a row's exponentials, once every warp's is in shared memory: NaN if a NaN code was seen. */
 __device__ __forceinline__ float row_total(const smem_plan &smem, unsigned row)
 {
-  per_warp each = smem.row_sum[row];
+  per_warp each = smem.figures.of_heads.sum[row];
   float total = each.of[0];
 #pragma unroll
   for (unsigned n = 1; n < score_warps_n; n++) {
@@ -22,7 +22,7 @@ __device__ __forceinline__ float row_total(const smem_plan &smem, unsigned row)
 __device__ __forceinline__ bool is_stored_row(const cta_plan &plan, const smem_plan &smem, unsigned first_head,
                                               unsigned row, unsigned round)
 {
-  return first_head + row < plan.num_heads && (!has_rounds || smem.row_round[row] == round);
+  return (first_head + row < plan.num_heads) & (!has_rounds | (smem.row_round[row] == round));
 }
 
 //: if with_sinks
@@ -44,7 +44,7 @@ __device__ __forceinline__ void store_sink(smem_plan &smem, float sink)
 
 __device__ __forceinline__ float row_top_of(const smem_plan &smem, unsigned row)
 {
-  return exact_softmax ? shared_row_top(smem, row) : smem.row_top[row].of[0];
+  return exact_softmax ? shared_row_top(smem, row) : smem.figures.of_heads.top[row].of[0];
 }
 
 /* The row's sum as out is divided by it. */
@@ -122,9 +122,8 @@ __device__ __forceinline__ row_factors make_row_factors(const cta_plan &plan, co
 #pragma unroll
     for (unsigned half = 0; half < 2; half++) {
       unsigned row = w.first_row + m * mma_m + half * 8 + w.g;
-      if (row < pass_heads && is_stored_row(plan, smem, first_head, row, round)) {
-        factors.stored |= 1u << (m * 2 + half);
-      }
+      bool is_stored = (row < pass_heads) & is_stored_row(plan, smem, first_head, row, round);
+      factors.stored |= (is_stored ? 1u : 0u) << (m * 2 + half);
       factors.of[m][half] = ptx::rcp(row_divisor(smem, row));
     }
   }

@@ -8,9 +8,23 @@
 
 namespace swa
 {
-/* A row of weights is padded by 16 bytes, so that the eight rows of an ldmatrix lie in different banks. */
-constexpr unsigned weight_row_elems = span_positions + 8;
+/* The eight rows of an ldmatrix of weights lie in different banks. A row is padded by 16 bytes for that, or, of 128
+ * heads, to which that may cost a second CTA, 16-byte units of eight are swizzled. */
+constexpr bool weights_are_swizzled = pass_rows > 64 && span_positions % 64 == 0;
+constexpr unsigned weight_row_elems = span_positions + (weights_are_swizzled ? 0 : 8);
 constexpr unsigned weight_parts = v_format::is_bf16 ? 2 : 1; /* a bf16 weight and what it leaves */
+
+/* Shared address of a unit of weights, `position` positions past a unit of the row's first eight, which is at address
+ * `first`, swizzled. */
+__device__ __forceinline__ unsigned weight_unit(unsigned first, unsigned position)
+{
+  unsigned offset = position * 2;
+  return weights_are_swizzled ? (first ^ offset % 128) + offset / 128 * 128 : first + offset;
+}
+__device__ __forceinline__ unsigned first_weight_unit(unsigned row_address, unsigned row, unsigned unit)
+{
+  return row_address + (weights_are_swizzled ? unit ^ row % 8 : unit) * 16;
+}
 
 /* Q in the order of mma fragments: [chunk][head tile][k-step][lane], 16 bytes a lane; see load_q.cuh. */
 constexpr unsigned q_words = q_stages * (pass_rows / mma_m) * q_tile_chunk_words;
@@ -54,6 +68,42 @@ constexpr unsigned num_groups =
     k_format::num_groups > extra_format::num_groups ? k_format::num_groups : extra_format::num_groups;
 constexpr unsigned num_scale_words = (num_groups + 3) / 4;
 
+/* Of the rows of heads: over each warp's columns, see softmax.cuh. */
+struct head_figures {
+  per_warp top[pass_rows];
+  per_warp sum[pass_rows];
+};
+
+//: if with_groups
+/* Of KV rows, for kv/mend.cuh. */
+struct row_figures {
+  unsigned scale_bytes[num_scale_words][stage_rows]; /* as loaded */
+  float tail_factor[stage_rows];                     /* one over the row's scale */
+};
+//: end
+
+/* Exact softmax has mended all rows before there is a figure of a head; online softmax comes back to rows. */
+struct separate_figures {
+  head_figures of_heads;
+  //: if with_groups
+  row_figures of_rows;
+  //: end
+};
+union overlaid_figures {
+  head_figures of_heads;
+  //: if with_groups
+  row_figures of_rows;
+  //: end
+};
+template <bool is_exact>
+struct figures_of {
+  using type = separate_figures;
+};
+template <>
+struct figures_of<true> {
+  using type = overlaid_figures;
+};
+
 struct alignas(128) smem_plan {
   unsigned char rows[stage_rows][row_bytes]; /* KV rows as they lie in the cache, 16-byte units swizzled */
   //: if with_own_v
@@ -61,14 +111,13 @@ struct alignas(128) smem_plan {
   //: end
   q_or_weights heads;
   column_info column[stage_rows];
-  per_warp row_top[pass_rows]; /* over each warp's columns, see softmax.cuh */
-  per_warp row_sum[pass_rows];
+  figures_of<exact_softmax != 0>::type figures;
   //: if with_groups
   unsigned short group_factor[num_groups][stage_rows]; /* f16, see kv/e8m0.cuh */
-  unsigned scale_bytes[num_scale_words][stage_rows];   /* as loaded, for kv/mend.cuh */
-  float tail_factor[stage_rows];                       /* one over the row's scale */
   //: end
-  float row_correction[pass_rows]; /* online softmax: factor for the values so far */
+  //: if with_online_softmax
+  float row_correction[pass_rows]; /* factor for the values so far */
+  //: end
   //: if with_sinks
   float sink[pass_rows]; /* in units of log2 */
   //: end

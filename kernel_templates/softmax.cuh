@@ -147,7 +147,7 @@ __device__ __forceinline__ void scale_scores(smem_plan &smem, const score_warp &
       float x = fmaxf(top[m][half], __shfl_xor_sync(0xffffffffu, top[m][half], 1));
       x = fmaxf(x, __shfl_xor_sync(0xffffffffu, x, 2));
       if (w.q == 0) {
-        smem.row_top[w.first_row + m * mma_m + half * 8 + w.g].of[w.n] = x;
+        smem.figures.of_heads.top[w.first_row + m * mma_m + half * 8 + w.g].of[w.n] = x;
       }
     }
   }
@@ -156,7 +156,7 @@ __device__ __forceinline__ void scale_scores(smem_plan &smem, const score_warp &
 /* Largest of what the warps that share a row left in shared memory. */
 __device__ __forceinline__ float shared_row_top(const smem_plan &smem, unsigned row)
 {
-  per_warp each = smem.row_top[row];
+  per_warp each = smem.figures.of_heads.top[row];
   float top = each.of[0];
 #pragma unroll
   for (unsigned n = 1; n < score_warps_n; n++) {
@@ -218,13 +218,14 @@ __device__ __forceinline__ void make_weights(smem_plan &smem, const score_warp &
       subtracted[m][half] = subtracted_of(state.top[m][half]);
     }
   }
-  unsigned target = ptx::shared_address(&smem.heads.weights[0][w.first_row + w.g][w.first_column + 2 * w.q]);
+  unsigned target = first_weight_unit(ptx::shared_address(&smem.heads.weights[0][w.first_row + w.g][2 * w.q]), w.g, 0);
 #pragma unroll
   for (unsigned n = 0; n < score_n_tiles; n++) {
     if (!has_columns(w, n)) {
       continue;
     }
     unsigned column = shared_row + w.first_column + n * mma_n + 2 * w.q;
+    unsigned unit = weight_unit(target, w.first_column + n * mma_n);
     float scale0 = smem.column[column].weight_scale, scale1 = smem.column[column + 1].weight_scale;
 #pragma unroll
     for (unsigned m = 0; m < score_m_tiles; m++) {
@@ -233,8 +234,7 @@ __device__ __forceinline__ void make_weights(smem_plan &smem, const score_warp &
         float p0 = ptx::ex2(tiles.s[m][n][2 * half] - subtracted[m][half]);
         float p1 = ptx::ex2(tiles.s[m][n][2 * half + 1] - subtracted[m][half]);
         state.sum[m][half] += p0 + p1;
-        unsigned at = target + (m * mma_m + half * 8) * weight_row_elems * 2 + n * mma_n * 2;
-        store_weights(at, p0 * scale0, p1 * scale1);
+        store_weights(unit + (m * mma_m + half * 8) * weight_row_elems * 2, p0 * scale0, p1 * scale1);
       }
     }
   }
@@ -252,9 +252,9 @@ __device__ __forceinline__ void publish_sums(smem_plan &smem, const score_warp &
       sum += __shfl_xor_sync(0xffffffffu, sum, 2);
       unsigned row = w.first_row + m * mma_m + half * 8 + w.g;
       if (w.q == 0) {
-        smem.row_sum[row].of[w.n] = sum;
+        smem.figures.of_heads.sum[row].of[w.n] = sum;
         if (!exact_softmax && w.n == 0) {
-          smem.row_top[row].of[0] = state.top[m][half];
+          smem.figures.of_heads.top[row].of[0] = state.top[m][half];
         }
       }
     }

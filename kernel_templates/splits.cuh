@@ -130,11 +130,11 @@ __device__ __forceinline__ bool add_split_rows(const swa_params &params, const s
       top = larger;
       has_position |= state.has_position != 0;
     }
-    smem.row_top[row].of[0] = top;
-    smem.row_sum[row].of[0] = sum;
+    smem.figures.of_heads.top[row].of[0] = top;
+    smem.figures.of_heads.sum[row].of[0] = sum;
 #pragma unroll
     for (unsigned n = 1; n < score_warps_n; n++) {
-      smem.row_sum[row].of[n] = 0.0f;
+      smem.figures.of_heads.sum[row].of[n] = 0.0f;
     }
     smem.row_round[row] = 0; /* all rows are stored */
   }
@@ -154,7 +154,7 @@ __device__ __forceinline__ void add_split_values(const swa_params &params, const
 #pragma unroll
       for (unsigned half = 0; half < 2; half++) {
         unsigned row = w.first_row + m * mma_m + half * 8 + w.g;
-        float top = smem.row_top[row].of[0];
+        float top = smem.figures.of_heads.top[row].of[0];
         factor[half] = ptx::ex2(load_split_row(at, split, row).top - (top == minus_infinity() ? 0.0f : top));
       }
 #pragma unroll

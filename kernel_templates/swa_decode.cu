@@ -27,15 +27,20 @@ __device__ __forceinline__ void init_rounds(smem_plan &smem)
   }
 }
 
+/* A cycle that is entered at two places is no loop to the compiler, whose search for what does not change in it takes a
+ * tenth of a compile and finds what costs registers: a token without a position enters the rounds at their end. Not so
+ * where ptxas would spill: 32 and 128 heads, 64 with scales by group, sums of 64. */
+constexpr bool rounds_are_no_loop =
+    exact_softmax ? pass_rows <= 16 || (pass_rows > 32 && pass_rows <= 64 && num_groups == 0) : pass_rows < 64;
+
 //: if with_exact_softmax
-/* With the whole window in shared memory. False: every position is masked, nothing is stored. */
-__device__ __forceinline__ bool decode_exact(const swa_params &params, const cta_plan &plan, smem_plan &smem)
+/* Rows of the window on their way, scales here, and Q's first turn on its way. */
+__device__ __forceinline__ void start_exact(const swa_params &params, const cta_plan &plan, smem_plan &smem,
+                                            q_load &load)
 {
   lane_index index = load_lane_index(params, plan, 0);
-  q_load load; /* behind the index, which rows wait for */
+  /* behind the index, which rows wait for */
   start_q(params, make_q_thread(params, plan, smem, 0), plan.num_heads, 0, load);
-  score_warp sw = make_score_warp();
-  mma::value_warp vw = mma::make_value_warp();
   pending_column<k_format, v_format> column = gather_window(params, plan, smem, index);
   //: if with_sinks
   float sink = load_sink(params, plan, threadIdx.x);
@@ -44,45 +49,75 @@ __device__ __forceinline__ bool decode_exact(const swa_params &params, const cta
   //: if with_sinks
   store_sink(smem, sink);
   //: end
+}
+
+/* Of heads that Q, as this round scales it, is right for. False: every position is masked, nothing is stored. */
+__device__ __forceinline__ bool decode_exact_round(const swa_params &params, const cta_plan &plan, smem_plan &smem,
+                                                   unsigned round, const score_warp &sw, const mma::value_warp &vw,
+                                                   q_load &load)
+{
+  score_tiles scores;
+  //: if with_resident_q
+  store_q(make_q_thread(params, plan, smem, 0), 0, round, load);
+  if (round == 0) {
+    settle_rows<k_format, 0>(smem, 0, stage_rows);
+  } else {
+    __syncthreads();
+  }
+  mma::make_scores<k_format>(smem, sw, 0, round, scores);
+  //: end
+  //: if with_q_in_turns
+  mma::make_scores_streaming_q<k_format>(params, smem, sw, make_q_thread(params, plan, smem, 0), plan.num_heads, round,
+                                         load, scores);
+  //: end
+  if (smem.has_position == 0) {
+    return false;
+  }
+  scale_scores(smem, sw, 0, params.scale * log2_e, score_factor(round), soft_cap_of(params), scores);
+  __syncthreads();
+  row_state state;
+  init_rows(state);
+  make_weights(smem, sw, 0, scores, state);
+  publish_sums(smem, sw, state);
+  __syncthreads();
+  //: if with_lse
+  store_lse(params, plan, smem, 0, round);
+  //: end
+  row_factors factors = make_row_factors(plan, smem, vw, 0, round);
 #pragma unroll 1
-  for (unsigned round = 0;; round++) {
-    score_tiles scores;
-    //: if with_resident_q
-    store_q(make_q_thread(params, plan, smem, 0), 0, round, load);
-    if (round == 0) {
-      settle_rows<k_format, 0>(smem, 0, stage_rows);
-    } else {
-      __syncthreads();
-    }
-    mma::make_scores<k_format>(smem, sw, 0, round, scores);
-    //: end
-    //: if with_q_in_turns
-    mma::make_scores_streaming_q<k_format>(params, smem, sw, make_q_thread(params, plan, smem, 0), plan.num_heads,
-                                           round, load, scores);
-    //: end
-    if (smem.has_position == 0) {
+  for (unsigned batch = 0; batch < value_slices; batch += batch_slices) {
+    mma::value_tiles values;
+    mma::clear_values(values);
+    mma::add_values<v_format>(smem, vw, 0, plan.len, batch, values);
+    store_values(params, plan, vw, factors, 0, batch, values);
+  }
+  return true;
+}
+
+/* With the whole window in shared memory. False: no position, or every one is masked, and nothing is stored. */
+__device__ __forceinline__ bool decode_exact(const swa_params &params, const cta_plan &plan, smem_plan &smem)
+{
+  q_load load;
+  score_warp sw;
+  mma::value_warp vw;
+  unsigned round = 0;
+  if (plan.len == 0) {
+    if (!rounds_are_no_loop) {
       return false;
     }
-    scale_scores(smem, sw, 0, params.scale * log2_e, score_factor(round), soft_cap_of(params), scores);
-    __syncthreads();
-    row_state state;
-    init_rows(state);
-    make_weights(smem, sw, 0, scores, state);
-    publish_sums(smem, sw, state);
-    __syncthreads();
-    //: if with_lse
-    store_lse(params, plan, smem, 0, round);
-    //: end
-    row_factors factors = make_row_factors(plan, smem, vw, 0, round);
+    goto round_done;
+  }
+  start_exact(params, plan, smem, load);
+  sw = make_score_warp();
+  vw = mma::make_value_warp();
 #pragma unroll 1
-    for (unsigned batch = 0; batch < value_slices; batch += batch_slices) {
-      mma::value_tiles values;
-      mma::clear_values(values);
-      mma::add_values<v_format>(smem, vw, 0, plan.len, batch, values);
-      store_values(params, plan, vw, factors, 0, batch, values);
+  for (;; round++) {
+    if (!decode_exact_round(params, plan, smem, round, sw, vw, load)) {
+      return false;
     }
+  round_done:
     if (!has_rounds || round == smem.last_round) {
-      return true;
+      return !rounds_are_no_loop || plan.len != 0;
     }
     start_q(params, make_q_thread(params, plan, smem, 0), plan.num_heads, 0, load);
     __syncthreads();
@@ -263,28 +298,44 @@ __device__ __forceinline__ void decode_online_pass(const swa_params &params, con
   //: end
 }
 
+/* A round of a pass; whether it was the last. */
+__device__ __forceinline__ bool decode_online_round(const swa_params &params, const cta_plan &plan, smem_plan &smem,
+                                                    unsigned first_head, unsigned round)
+{
+  decode_online_pass(params, plan, smem, first_head, round, make_q_thread(params, plan, smem, first_head));
+  bool is_done = !has_rounds || round == smem.last_round;
+  //: if with_splits
+  if (is_done) {
+    split_unit unit = make_split_unit(params, plan, first_head);
+    if (is_last_split(params, unit)) {
+      store_unit(params, plan, smem, first_head, unit);
+    }
+  }
+  //: end
+  return is_done;
+}
+
 /* False: every position is masked, and out is not what it should be. */
 __device__ __forceinline__ bool decode_online(const swa_params &params, const cta_plan &plan, smem_plan &smem)
 {
   unsigned first_head = 0, round = 0;
+  bool is_done = true, is_empty = plan.len == 0 && plan.extra_len == 0;
+  if (is_empty) {
+    if (!rounds_are_no_loop) {
+      return false;
+    }
+    first_head = plan.num_heads;
+    goto pass_done;
+  }
 #pragma unroll 1
   for (;;) {
-    q_thread q_at = make_q_thread(params, plan, smem, first_head);
-    decode_online_pass(params, plan, smem, first_head, round, q_at);
-    bool is_done = !has_rounds || round == smem.last_round;
-    //: if with_splits
-    if (is_done) {
-      split_unit unit = make_split_unit(params, plan, first_head);
-      if (is_last_split(params, unit)) {
-        store_unit(params, plan, smem, first_head, unit);
-      }
-    }
-    //: end
+    is_done = decode_online_round(params, plan, smem, first_head, round);
+  pass_done:
     round = is_done ? 0 : round + 1;
     first_head += is_done ? pass_heads : 0;
     __syncthreads(); /* every warp has read rows, sums and tops, which the next pass overwrites, and stored its out */
     if (first_head >= plan.num_heads) {
-      return with_splits || smem.has_position != 0; /* splits store what is empty too */
+      return !is_empty && (with_splits || smem.has_position != 0); /* splits store what is masked too */
     }
     if (is_done) {
       init_rounds(smem);
@@ -314,14 +365,12 @@ extern "C" __global__ void __launch_bounds__(swa::num_threads, swa::min_ctas_per
   __syncthreads(); /* before len is looked at: it is still on its way */
   swa::ptx::griddepcontrol_launch_dependents();
   bool is_stored = false;
-  if (plan.len != 0 || plan.extra_len != 0) {
-    //: if with_exact_softmax
-    is_stored = swa::decode_exact(params, plan, smem);
-    //: end
-    //: if with_online_softmax
-    is_stored = swa::decode_online(params, plan, smem);
-    //: end
-  }
+  //: if with_exact_softmax
+  is_stored = swa::decode_exact(params, plan, smem);
+  //: end
+  //: if with_online_softmax
+  is_stored = swa::decode_online(params, plan, smem);
+  //: end
   if (!is_stored) {
     swa::store_empty(params, plan, 0, plan.num_heads);
   }

@@ -57,14 +57,14 @@ static uint32_t num_groups(uint32_t format)
   return format == SWA_JIT_KV_FOOTER_584 ? 7 : format == SWA_JIT_KV_FOOTER_528 ? 16 : 0;
 }
 
-/* What rows with scales by group have beside the others: factors, bytes and the tail's factor a row, and flags. */
-static uint32_t group_bytes(const swa_jit_config *config, uint32_t stage_rows)
+/* Of the scopes' formats. */
+static uint32_t most_groups(const swa_jit_config *config)
 {
   uint32_t groups = num_groups(config->kv_format);
   if (config->extra_size != 0) {
     groups = larger(groups, num_groups(config->extra_format));
   }
-  return groups == 0 ? 0 : stage_rows * (groups * 2 + divide_up(groups, 4) * 4 + 4);
+  return groups;
 }
 
 /* Mirrors struct smem_plan of kernel_templates/smem_plan.cuh, which asserts that the sizes are equal. */
@@ -74,14 +74,18 @@ static uint32_t shared_bytes(const sj_tile_plan *plan, const swa_jit_config *con
   uint32_t pass_rows = round_up(plan->pass_heads, MMA_M);
   uint32_t span = plan->exact_softmax ? plan->padded_window : config->kv_tile;
   uint32_t q_bytes = plan->q_stages * pass_rows * CHUNK_DIMS * 2;
-  uint32_t weight_bytes = pass_rows * (span + 8) * 2 * (is_bf16(config->kv_format) ? 2 : 1);
+  bool swizzles_weights = pass_rows > 64 && span % 64 == 0;
+  uint32_t weight_bytes = pass_rows * (span + (swizzles_weights ? 0 : 8)) * 2 * (is_bf16(config->kv_format) ? 2 : 1);
+  uint32_t groups = most_groups(config);
+  uint32_t head_bytes = pass_rows * 2 * round_up(plan->score_warps_n * 4, 16);
+  uint32_t mend_bytes = groups == 0 ? 0 : stage_rows * (divide_up(groups, 4) * 4 + 4);
   uint32_t bytes = stage_rows * (plan->row_bytes + plan->v_row_bytes);
   bytes += plan->exact_softmax ? larger(q_bytes, weight_bytes) : q_bytes + weight_bytes;
   bytes = round_up(bytes, 16) + stage_rows * COLUMN_INFO_BYTES;
-  bytes += pass_rows * 2 * round_up(plan->score_warps_n * 4, 16);
-  bytes += group_bytes(config, stage_rows);
-  bytes += (config->sinks != 0 ? 3 : 2) * pass_rows * 4;
-  bytes += group_bytes(config, stage_rows) != 0 ? 16 : 12;
+  bytes += plan->exact_softmax ? round_up(larger(head_bytes, mend_bytes), 16) : head_bytes + mend_bytes;
+  bytes += stage_rows * groups * 2;
+  bytes += (1u + (plan->exact_softmax == 0) + (config->sinks != 0)) * pass_rows * 4;
+  bytes += groups != 0 ? 16 : 12;
   return round_up(bytes, 128);
 }
 

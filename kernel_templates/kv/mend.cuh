@@ -41,10 +41,10 @@ __device__ __forceinline__ void store_groups(smem_plan &smem, unsigned row, cons
     smem.group_factor[group][row] = static_cast<unsigned short>(group_factor(scales.of(group), row_byte));
   }
   float tail_factor = __uint_as_float((254 - row_byte) << 23);
-  smem.tail_factor[row] = is_doubtful ? -tail_factor : tail_factor;
+  smem.figures.of_rows.tail_factor[row] = is_doubtful ? -tail_factor : tail_factor;
 #pragma unroll
   for (unsigned word = 0; word < sizeof(scales) / 4; word++) {
-    smem.scale_bytes[word][row] = scales.w[word];
+    smem.figures.of_rows.scale_bytes[word][row] = scales.w[word];
   }
   if (is_doubtful) {
     atomicOr(&smem.needs_mending, mending_bit(row));
@@ -54,7 +54,7 @@ __device__ __forceinline__ void store_groups(smem_plan &smem, unsigned row, cons
 /* A group's scale byte, as store_groups left it. */
 __device__ __forceinline__ unsigned stored_byte(const smem_plan &smem, unsigned row, unsigned group)
 {
-  return smem.scale_bytes[group / 4][row] >> group % 4 * 8 & 255;
+  return smem.figures.of_rows.scale_bytes[group / 4][row] >> group % 4 * 8 & 255;
 }
 
 /* The byte of a row by what it holds: the largest of a group that is not all zeros, and large enough for the tail to
@@ -143,14 +143,14 @@ __device__ __forceinline__ void convert_tails(smem_plan &smem, unsigned first_ro
     unsigned i = first + lane / 4 * num_warps + warp;
     bool has_row = i < num_rows;
     unsigned row = first_row + (has_row ? i : warp), address = tail_address<K>(smem, row, lane % 4);
-    float factor = smem.tail_factor[row];
+    float factor = smem.figures.of_rows.tail_factor[row];
     tail_pair pair = load_tail_pair(address, factor);
     bool is_left = (__ballot_sync(0xffffffffu, is_too_large(pair)) >> quad & 15) != 0;
     __syncwarp(); /* the quad has read what its first lane may write */
     if (has_row && factor > 0.0f && !is_left) {
       store_tail_pair(address, pair);
     } else if (has_row && factor > 0.0f && lane % 4 == 0) {
-      smem.tail_factor[row] = -factor;
+      smem.figures.of_rows.tail_factor[row] = -factor;
       atomicOr(&smem.needs_mending, mending_bit(row));
     }
   }
@@ -167,7 +167,7 @@ __device__ __forceinline__ void mend_row(smem_plan &smem, unsigned row)
     smem.group_factor[group][row] = static_cast<unsigned short>(factor);
   }
   float tail_factor = __uint_as_float((254 - row_byte) << 23);
-  smem.tail_factor[row] = tail_factor;
+  smem.figures.of_rows.tail_factor[row] = tail_factor;
   float scale = __uint_as_float(row_byte << 23);
   smem.column[row] = make_column(scale, scale, false);
 #pragma unroll 1
@@ -185,7 +185,7 @@ __device__ __forceinline__ void mend_rows(smem_plan &smem, unsigned first_row, u
   if ((smem.needs_mending & mending_bit(first_row)) != 0) {
 #pragma unroll 1
     for (unsigned row = first_row + threadIdx.x; row < first_row + num_rows; row += num_threads) {
-      if (smem.tail_factor[row] < 0.0f) {
+      if (smem.figures.of_rows.tail_factor[row] < 0.0f) {
         mend_row<K>(smem, row);
       }
     }

@@ -121,7 +121,8 @@ __device__ __forceinline__ void multiply_step(unsigned q_address, unsigned step,
 /* tiles += Q K^T of one chunk. */
 template <class K>
 __device__ __forceinline__ void multiply_chunk(const score_addresses &at, const row_bytes_of_chunk<K> &bytes,
-                                               const chunk_factors &factors, score_tiles &tiles, unsigned &nan_bits)
+                                               const chunk_factors &factors, score_tiles &tiles, score_tiles &odd,
+                                               unsigned &nan_bits)
 {
 #pragma unroll
   for (unsigned step = 0; step < 4; step++) {
@@ -130,9 +131,45 @@ __device__ __forceinline__ void multiply_chunk(const score_addresses &at, const 
     for (unsigned n = 0; n < score_n_tiles; n++) {
       make_row_fragments<K>(bytes, factors, n, step, b0[n], b1[n], nan_bits);
     }
-    multiply_step<K>(at.q, step, b0, b1, tiles);
+    multiply_step<K>(at.q, step, b0, b1, step % 2 == 0 ? tiles : odd);
   }
 }
+
+//: if with_groups
+/* The same with half of the registers for bytes: two steps' at a time. Barriers keep ptxas from loading ahead into
+ * registers that it does not have: it would spill Q's next turn, and so wait for it. */
+template <class K>
+__device__ __forceinline__ void multiply_chunk_by_halves(const score_addresses &at, const score_warp &w,
+                                                         const chunk_factors &factors, score_tiles &tiles,
+                                                         unsigned &nan_bits)
+{
+#pragma unroll
+  for (unsigned half = 0; half < 2; half++) {
+    row_bytes_of_chunk<K> bytes = {};
+    __syncwarp();
+#pragma unroll
+    for (unsigned n = 0; n < score_n_tiles; n++) {
+      ptx::words2 x =
+          has_columns(w, n) ? ptx::ld_shared_v2((at.row ^ half * 8) + n * mma_n * row_bytes) : ptx::words2{};
+      bytes.n[n][0].w[half * 2] = x.w[0];
+      bytes.n[n][0].w[half * 2 + 1] = x.w[1];
+    }
+#pragma unroll
+    for (unsigned i = 0; i < 2; i++) {
+      if (i != 0) {
+        __syncwarp();
+      }
+      unsigned b0[score_n_tiles], b1[score_n_tiles];
+#pragma unroll
+      for (unsigned n = 0; n < score_n_tiles; n++) {
+        make_row_fragments<K>(bytes, factors, n, half * 2 + i, b0[n], b1[n], nan_bits);
+      }
+      __syncwarp();
+      multiply_step<K>(at.q, half * 2 + i, b0, b1, tiles);
+    }
+  }
+}
+//: end
 
 //: if with_tail
 /* tiles += Q K^T of a row's tail as kv/mend.cuh has left it, which is its last chunk. A thread's elements are 16 q on,
@@ -141,7 +178,9 @@ template <class K>
 __device__ __forceinline__ void multiply_tail_chunk(const smem_plan &smem, const score_warp &w, unsigned shared_row,
                                                     unsigned q_address, score_tiles &tiles)
 {
-  unsigned address = kv::tail_address<K>(smem, shared_row + w.first_column + w.g, w.q);
+  unsigned none; /* or the compiler works the address out before the loop over chunks, and keeps it in a register */
+  asm volatile("mov.u32 %0, 0;" : "=r"(none));
+  unsigned address = kv::tail_address<K>(smem, shared_row + w.first_column + w.g + none, w.q);
 #pragma unroll
   for (unsigned half = 0; half < 2; half++) {
     ptx::words2 even[score_n_tiles], odd[score_n_tiles];
@@ -201,13 +240,15 @@ __device__ __forceinline__ void note_products(smem_plan &smem, const score_warp 
   }
   if (all != 0.0f && round < last_possible_round) {
     atomicMax(&smem.last_round, round + 1);
+    unsigned rows = 0; /* bit i: of the row 8 i below the first */
 #pragma unroll
-    for (unsigned m = 0; m < score_m_tiles; m++) {
-#pragma unroll
-      for (unsigned half = 0; half < 2; half++) {
-        if (sum[m][half] * 0.0f != 0.0f) {
-          atomicMax(&smem.row_round[w.first_row + m * mma_m + half * 8 + w.g], round + 1);
-        }
+    for (unsigned i = 0; i < 2 * score_m_tiles; i++) {
+      rows |= sum[i / 2][i % 2] * 0.0f != 0.0f ? 1u << i : 0;
+    }
+#pragma unroll 1
+    for (unsigned i = 0; i < 2 * score_m_tiles; i++) {
+      if ((rows >> i & 1) != 0) {
+        atomicMax(&smem.row_round[w.first_row + i * 8 + w.g], round + 1);
       }
     }
   }
@@ -227,18 +268,11 @@ __device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w
   unsigned nan_bits = 0;
   clear_scores(tiles);
   clear_scores(odd);
-  auto add_chunk = [&](unsigned chunk, score_tiles &sums) {
-    score_addresses chunk_at = chunk_addresses<K>(at, chunk, chunk);
-    multiply_chunk<K>(chunk_at, load_row_bytes<K>(chunk_at, w), load_chunk_factors<K>(smem, w, shared_row, chunk), sums,
-                      nan_bits);
-  };
 #pragma unroll 1
-  for (unsigned pair = 0; 2 * pair + 1 < code_chunks; pair++) {
-    add_chunk(2 * pair, tiles);
-    add_chunk(2 * pair + 1, chains == 2 ? odd : tiles);
-  }
-  if constexpr (code_chunks % 2 != 0) {
-    add_chunk(code_chunks - 1, tiles);
+  for (unsigned chunk = 0; chunk < code_chunks; chunk++) {
+    score_addresses chunk_at = chunk_addresses<K>(at, chunk, chunk);
+    multiply_chunk<K>(chunk_at, load_row_bytes<K>(chunk_at, w), load_chunk_factors<K>(smem, w, shared_row, chunk),
+                      tiles, chains == 2 ? odd : tiles, nan_bits);
   }
   //: if with_tail
   if constexpr (code_chunks != num_chunks) {
@@ -260,6 +294,9 @@ __device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w
 //: end
 
 //: if with_q_in_turns
+template <class K>
+constexpr bool reads_rows_late = K::num_groups != 0 && K::code_dims != head_dim &&pass_rows > 64;
+
 /* The same, with Q in two turns of chunks: one is multiplied while the next is on its way. */
 template <class K>
 __device__ __forceinline__ void make_scores_streaming_q(const swa_params &params, smem_plan &smem, const score_warp &w,
@@ -281,23 +318,33 @@ __device__ __forceinline__ void make_scores_streaming_q(const swa_params &params
     }
     /* Rows are read before the next loads of Q go out: a spilled register read back behind loads from global memory
      * waits for all of them. */
-    row_bytes_of_chunk<K> bytes = load_row_bytes<K>(chunk_addresses<K>(at, first, first_stage), w);
+    row_bytes_of_chunk<K> bytes;
+    if constexpr (!reads_rows_late<K>) {
+      bytes = load_row_bytes<K>(chunk_addresses<K>(at, first, first_stage), w);
+    }
     if (first + q_turn_chunks < num_chunks) {
       start_q(params, q_at, num_heads, first + q_turn_chunks, load);
     }
 #pragma unroll 1
     for (unsigned i = 0; i < q_turn_chunks; i++) {
-      score_addresses chunk_at = chunk_addresses<K>(at, first + i, first_stage + i);
       //: if with_tail
       if (code_chunks != num_chunks && first + i >= code_chunks) {
-        multiply_tail_chunk<K>(smem, w, 0, chunk_at.q, tiles);
+        constexpr unsigned stage = code_chunks % (2 * q_turn_chunks);
+        multiply_tail_chunk<K>(smem, w, 0, at.q + stage * q_stage_bytes, tiles);
+        continue;
+      }
+      //: end
+      score_addresses chunk_at = chunk_addresses<K>(at, first + i, first_stage + i);
+      //: if with_groups
+      if constexpr (reads_rows_late<K>) {
+        multiply_chunk_by_halves<K>(chunk_at, w, load_chunk_factors<K>(smem, w, 0, first + i), tiles, nan_bits);
         continue;
       }
       //: end
       if (i != 0) {
         bytes = load_row_bytes<K>(chunk_at, w);
       }
-      multiply_chunk<K>(chunk_at, bytes, load_chunk_factors<K>(smem, w, 0, first + i), tiles, nan_bits);
+      multiply_chunk<K>(chunk_at, bytes, load_chunk_factors<K>(smem, w, 0, first + i), tiles, tiles, nan_bits);
     }
   }
   note_products(smem, w, tiles, round, nan_bits);
@@ -451,8 +498,15 @@ __device__ __forceinline__ unsigned value_rows_address(const smem_plan &smem)
   return address;
 }
 
+/* Where scales by group take registers that 64 heads need: on sm_100 and later ptxas 13.0 would spill. */
+#if __CUDA_ARCH__ >= 1000
+constexpr bool has_few_registers = num_groups != 0 && pass_rows <= 64;
+#else
+constexpr bool has_few_registers = false;
+#endif
+
 /* Of steps, unrolled: few heads have little to do, and short code is there sooner. */
-constexpr unsigned most_steps = q_is_resident ? 2 : 4, span_steps = span_positions / mma_k;
+constexpr unsigned most_steps = q_is_resident || has_few_registers ? 2 : 4, span_steps = span_positions / mma_k;
 constexpr unsigned step_group = span_steps % most_steps == 0 ? most_steps : span_steps % 2 == 0 ? 2 : 1;
 
 __device__ __forceinline__ step_weights load_step_weights(unsigned source)
@@ -491,7 +545,8 @@ __device__ __forceinline__ void add_slices(const smem_plan &smem, const value_wa
                                            unsigned positions, unsigned batch, value_tiles &tiles)
 {
   unsigned row = shared_row + w.lane % 16;
-  unsigned weights_source = ptx::shared_address(&smem.heads.weights[0][w.first_row + w.lane % 16][w.lane / 16 * 8]);
+  unsigned weights_source =
+      first_weight_unit(ptx::shared_address(smem.heads.weights[0][w.first_row + w.lane % 16]), w.lane, w.lane / 16);
   unsigned source[batch_slices];
 #pragma unroll
   for (unsigned s = 0; s < batch_slices; s++) {
@@ -503,7 +558,7 @@ __device__ __forceinline__ void add_slices(const smem_plan &smem, const value_wa
 #pragma unroll
     for (unsigned step = 0; step < group; step++) {
       unsigned position = first + step * mma_k;
-      step_weights weights = load_step_weights(weights_source + position * 2);
+      step_weights weights = load_step_weights(weight_unit(weights_source, position));
 #pragma unroll
       for (unsigned s = 0; s < batch_slices; s++) {
         if (num_slices % value_warps_n == 0 || warp_slice(w, batch + s) < num_slices) {

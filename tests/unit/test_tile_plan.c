@@ -35,8 +35,8 @@ static void defaults_take_the_shared_memory_added_up_by_hand(void **state)
   bytes += 16 * 512 * 2;      /* Q, more than the weights in its place */
   bytes += 128 * 16;          /* columns */
   bytes += 16 * 8 * (4 + 4);  /* tops and sums of 16 heads x 8 warps */
-  bytes += 2 * 16 * 4;        /* a head's correction and round */
-  bytes += 8 * 8 + 2 * 4;     /* barriers of 8 tiles, last round, NaN flag */
+  bytes += 16 * 4;            /* a head's round */
+  bytes += 3 * 4;             /* last round, flags of NaN codes and of unmasked positions */
   assert_int_equal(plan.shared_memory_bytes, (bytes + 127) / 128 * 128);
   assert_int_equal(plan.exact_softmax, 1);
   assert_int_equal(plan.num_warps, 8);
@@ -49,9 +49,22 @@ static void weights_count_where_they_outgrow_q(void **state)
   (void)state;
   swa_jit_config config = make_config(512, 128, 128, 128);
   sj_tile_plan plan = plan_of(&config, SWA_JIT_ARCH_SM_90A);
-  uint32_t bytes = 128 * 512 + 128 * (128 + 8) * 2 + 128 * 16 + 128 * 4 * (4 + 4) + 2 * 128 * 4 + 1 * 8 + 2 * 4;
+  uint32_t bytes = 128 * 512 + 128 * 128 * 2 + 128 * 16 + 128 * 4 * (4 + 4) + 128 * 4 + 3 * 4;
   assert_int_equal(plan.q_stages, 2);
   assert_int_equal(plan.shared_memory_bytes, (bytes + 127) / 128 * 128);
+}
+
+/* To the last 128 bytes. */
+static void two_ctas_of_128_heads_of_footer_584_fit_a_multiprocessor(void **state)
+{
+  (void)state;
+  swa_jit_config config = make_config(512, 128, 128, 128);
+  config.kv_format = SWA_JIT_KV_FOOTER_584;
+  config.sinks = 1;
+  sj_tile_plan plan = plan_of(&config, SWA_JIT_ARCH_SM_90A);
+  assert_int_equal(plan.exact_softmax, 1);
+  assert_int_equal(plan.shared_memory_bytes, 115584);
+  assert_int_equal(plan.min_ctas_per_sm, 2);
 }
 
 /* 64 heads take Q in turns of two chunks, and of one where shared memory is short: softmax stays exact. */
@@ -176,6 +189,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(defaults_take_the_shared_memory_added_up_by_hand),
       cmocka_unit_test(weights_count_where_they_outgrow_q),
+      cmocka_unit_test(two_ctas_of_128_heads_of_footer_584_fit_a_multiprocessor),
       cmocka_unit_test(turns_of_q_shrink_before_softmax_goes_online),
       cmocka_unit_test(every_configuration_fits_every_architecture),
       cmocka_unit_test(window_that_shared_memory_cannot_hold_is_online),
