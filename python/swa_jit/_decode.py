@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _generic
@@ -12,6 +12,9 @@ from ._errors import ArgumentError, InvalidError
 from ._library import Kernel, Library
 from ._plan import FULL, Layout
 from ._problem import LSE_FORMS, TENSORS, Options, full_options, number, whole
+
+# Defaults, which a call that leaves them out is known by.
+_ONE, _NO_CAP, _PLAIN_LSE = 1.0, 0.0, 0
 
 LseForm = int | str | Sequence[str]
 
@@ -27,23 +30,23 @@ def decode(
     scale: float | None = None,
     window_size: int | None = None,
     kv_format: str | None = None,
-    kv_scale: float = 1.0,
+    kv_scale: float = _ONE,
     sinks: Any = None,
-    soft_cap: float = 0.0,
+    soft_cap: float = _NO_CAP,
     v: Any = None,
     v_inv_scale: Any = None,
     v_indices: Any = None,
-    v_scale: float = 1.0,
+    v_scale: float = _ONE,
     extra_kv: Any = None,
     extra_indices: Any = None,
     extra_lens: Any = None,
     extra_inv_scale: Any = None,
     extra_block_size: int | None = None,
     extra_format: str | None = None,
-    extra_scale: float = 1.0,
+    extra_scale: float = _ONE,
     out: Any = None,
     lse: Any = None,
-    lse_form: LseForm = 0,
+    lse_form: LseForm = _PLAIN_LSE,
     num_splits: int | None = None,
     workspace: Any = None,
     dependent: bool = False,
@@ -95,6 +98,33 @@ def decode(
     Raises: :class:`ArgumentError` with the argument's name, what is expected and what was given; another
     :class:`Error` with the C library's status and message.
     """
+    made_lse = None if lse is True or lse is False else lse
+    wants_lse = lse is not None and lse is not False
+    # The usual call has no more than these: the less is looked at, the quicker it is found again.
+    if (
+        v is None
+        and extra_kv is None
+        and workspace is None
+        and v_inv_scale is None
+        and v_indices is None
+        and extra_indices is None
+        and extra_lens is None
+        and extra_inv_scale is None
+        and kv_scale is _ONE
+        and v_scale is _ONE
+        and soft_cap is _NO_CAP
+        and extra_block_size is None
+        and extra_format is None
+        and extra_scale is _ONE
+        and lse_form is _PLAIN_LSE
+        and num_splits is None
+        and dependent is False
+        and head_group is None
+        and kv_tile is None
+    ):
+        short = (q, kv, indices, lens, inv_scale, sinks, out, made_lse)
+        usual = (block_size, scale, window_size, kv_format)
+        return _run(short, _SHORT, usual, wants_lse, library, kernel, stream)
     given = (
         block_size,
         scale,
@@ -112,21 +142,6 @@ def decode(
         head_group,
         kv_tile,
     )
-    made_lse = None if lse is True or lse is False else lse
-    wants_lse = lse is not None and lse is not False
-    # The usual call has no more than these: the less is looked at, the quicker it is found again.
-    if (
-        v is None
-        and extra_kv is None
-        and workspace is None
-        and v_inv_scale is None
-        and v_indices is None
-        and extra_indices is None
-        and extra_lens is None
-        and extra_inv_scale is None
-    ):
-        short = (q, kv, indices, lens, inv_scale, sinks, out, made_lse)
-        return _run(short, _SHORT, given, wants_lse, library, kernel, stream)
     tensors = (
         q,
         kv,
@@ -199,7 +214,8 @@ def native_swa_decode_attention(
 def _seed_options(given: tuple[Any, ...], tensors: tuple[Any, ...]) -> Options:
     """Of the seed's call: a window is no wider than the indices."""
     block_size, scale, window_size = given
-    shape: Any = getattr(tensors[2], "shape", ())
+    indices: Any = tensors[2]
+    shape: Any = indices.shape if is_torch(indices) else getattr(indices, "shape", ())
     window = whole("window_size", window_size, 1)
     return Options(
         whole("block_size", block_size, 1),
@@ -228,12 +244,7 @@ def _form_of(form: LseForm, argument: str = "lse_form") -> int:
     return total
 
 
-# Once PyTorch's tensors were seen: _torch.decode, and torch.Tensor for the quick question.
-_torch_decode: Any = None
-_tensor_type: Any = object()
-
-
-def _run(
+def _run_anew(
     tensors: tuple[Any, ...],
     layout: Layout,
     given: tuple[Any, ...],
@@ -242,24 +253,28 @@ def _run(
     kernel: Kernel | None,
     stream: Any,
 ) -> Any:
-    if type(tensors[0]) is _tensor_type or is_torch(tensors[0]):
-        if _torch_decode is None:
-            _load_torch()
+    if is_torch(tensors[0]):
         if stream is not None:
             raise InvalidError(
                 "stream: PyTorch's tensors run on the current stream of q's device; use torch.cuda.stream(...)"
             )
-        found = _torch_decode(tensors, layout, given, wants_lse, library, kernel)
+        _see_torch()
+        from . import _torch
+
+        found = _torch.decode(tensors, layout, given, wants_lse, library, kernel)
     else:
         options = layout.options(given, tensors)
         found = _generic.decode(layout.spread(given, tensors), options, wants_lse, library, kernel, stream)
     return found if wants_lse else found[0]
 
 
-def _load_torch() -> None:
-    global _torch_decode, _tensor_type
-    import torch
+# Once PyTorch's tensors were seen, a call asks first whether it is like one before.
+_run: Callable[..., Any] = _run_anew
 
-    from . import _torch
 
-    _torch_decode, _tensor_type = _torch.decode, torch.Tensor
+def _see_torch() -> None:
+    global _run
+    if _run is _run_anew:
+        from . import _torch
+
+        _run = _torch.quickly(_run_anew)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import _cpu, _driver, _generic, _library, _native, _reference
@@ -47,27 +47,56 @@ def merge(
     """
     wants_lse = lse is not None and lse is not False
     given = None if lse is True or lse is False else lse
-    forms = (
-        parts_form if type(parts_form) is int and 0 <= parts_form <= 7 else _form_of(parts_form, "parts_form"),
-        lse_form if type(lse_form) is int and 0 <= lse_form <= 7 else _form_of(lse_form),
-    )
-    if not outs or type(outs) not in _PLAIN_PARTS or type(lses) not in _PLAIN_PARTS:
+    if type(parts_form) is not int or not 0 <= parts_form <= 7:
+        parts_form = _form_of(parts_form, "parts_form")
+    if type(lse_form) is not int or not 0 <= lse_form <= 7:
+        lse_form = _form_of(lse_form)
+    if type(outs) not in _PLAIN_PARTS or type(lses) not in _PLAIN_PARTS or not outs:
         _check_parts(outs, lses)
     if type(dependent) is not bool:
         dependent = flag("dependent", dependent)
-    if type(outs[0]) is _tensor_type or is_torch(outs[0]):
-        if _torch_merge is None:
-            _load_torch()
+    options = (len(outs), len(lses), parts_form, lse_form, dependent)
+    return _run((*outs, *lses, sinks, out, given), None, options, wants_lse, library, None, stream)
+
+
+def _run_anew(
+    tensors: tuple[Any, ...],
+    _layout: None,
+    options: tuple[int, int, int, int, bool],
+    wants_lse: bool,
+    library: Library | None,
+    _kernel: None,
+    stream: Any,
+) -> Any:
+    check_counts(*options[:2])
+    _library.check_objects(library, None)
+    if is_torch(tensors[0]):
         if stream is not None:
             raise InvalidError(
                 "stream: PyTorch's tensors run on the current stream of their device; use torch.cuda.stream(...)"
             )
-        options = (len(outs), len(lses), *forms, dependent)
-        found = _torch_merge((*outs, *lses, sinks, out, given), options, wants_lse, library)
+        _see_torch()
+        from . import _torch_merge
+
+        found = _torch_merge.merge(tensors, options, wants_lse, library)
     else:
-        _library.check_objects(library, None)
-        found = _merge_generic(outs, lses, sinks, out, given, forms, wants_lse, dependent, library, stream)
+        num_parts, _num_lses, parts_form, lse_form, dependent = options
+        outs, lses, (sinks, out, lse) = tensors[:num_parts], tensors[num_parts:-3], tensors[-3:]
+        forms = (parts_form, lse_form)
+        found = _merge_generic(outs, lses, sinks, out, lse, forms, wants_lse, dependent, library, stream)
     return found if wants_lse else found[0]
+
+
+# As in _decode.py.
+_run: Callable[..., Any] = _run_anew
+
+
+def _see_torch() -> None:
+    global _run
+    if _run is _run_anew:
+        from . import _torch
+
+        _run = _torch.quickly(_run_anew)
 
 
 _PLAIN_PARTS = (tuple, list)
@@ -79,20 +108,6 @@ def _check_parts(outs: Any, lses: Any) -> None:
             raise ArgumentError(name, f"a list or tuple of 1 to {MAX_PARTS} parts", type_text(parts))
     if not outs:
         raise ArgumentError("outs", f"1 to {MAX_PARTS} parts", "none")
-
-
-# Once PyTorch's tensors were seen: _torch_merge.merge, and torch.Tensor for the quick question.
-_torch_merge: Any = None
-_tensor_type: Any = object()
-
-
-def _load_torch() -> None:
-    global _torch_merge, _tensor_type
-    import torch
-
-    from ._torch_merge import merge as merge_of_torch
-
-    _torch_merge, _tensor_type = merge_of_torch, torch.Tensor
 
 
 def check_counts(num_outs: int, num_lses: int) -> None:

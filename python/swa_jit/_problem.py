@@ -109,10 +109,11 @@ def _is_numpys(value: Any) -> bool:
 
 def whole(name: str, value: Any, least: int = 0, most: int = 2**31 - 1) -> int:
     """A whole number of the host."""
-    try:
-        found = value.__index__() if not hasattr(value, "device") else None
-    except AttributeError:
-        found = None
+    if type(value) is int:  # PyTorch 2.4 cannot trace the rest
+        found: Any = value
+    else:
+        ask = None if hasattr(value, "device") else getattr(value, "__index__", None)
+        found = None if ask is None else ask()
     if found is None or isinstance(value, bool) or not least <= found <= most:
         raise ArgumentError(name, f"a whole number from {least} to {most}", _given(value))
     return int(found)

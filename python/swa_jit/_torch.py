@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -46,6 +46,8 @@ _raw_stream: Any = getattr(torch._C, "_cuda_getCurrentRawStream", None)
 _current_device: Any = getattr(torch._C, "_cuda_getDevice", None)
 _dispatch_modes: Any = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 0)
 _is_compiling = torch.compiler.is_compiling
+# As above, but false in what torch.export traces without TorchDynamo, by modes.
+_is_traced = torch.compiler.is_dynamo_compiling
 _is_grad_enabled = torch.is_grad_enabled
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
@@ -53,39 +55,56 @@ Tensors = tuple[torch.Tensor | None, ...]
 Result = tuple[torch.Tensor, torch.Tensor | None]
 
 
+def quickly(anew: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of tensors, layout, options as given, whether an LSE is wanted, library, kernel and stream, which runs
+    a call by a recent plan that takes it, or else by anew. What a plan depends on is compared here; all else was
+    checked when the plan was made."""
+
+    def run(
+        tensors: Tensors,
+        layout: Any,
+        given: tuple[Any, ...],
+        wants_lse: bool,
+        library: Library | None,
+        kernel: Kernel | None,
+        stream: Any,
+    ) -> Any:
+        if stream is None and not _is_traced() and not _dispatch_modes():
+            known = None
+            kind = (layout, given, wants_lse, library or _library._default, kernel)
+            try:
+                for takes, plan in _local.recent.get(kind, ()):
+                    if takes(tensors):
+                        known = plan  # which has the tensors' addresses
+                        break
+            except (AttributeError, TypeError, RuntimeError):
+                pass  # no tensor or one without memory, or an option that has no hash: anew finds which
+            if known is not None:
+                found = launch(known, tensors)
+                return found if wants_lse else found[0]
+        return anew(tensors, layout, given, wants_lse, library, kernel, stream)
+
+    return run
+
+
 def decode(
     tensors: Tensors,
     layout: Layout,
     given: tuple[Any, ...],
     wants_lse: bool,
-    library: Library | None = None,
-    kernel: Kernel | None = None,
+    library: Library | None,
+    kernel: Kernel | None,
 ) -> Result:
     """out and LSE (None where it is not wanted) of tensors in a layout's order. given: options as the caller has."""
-    if _is_compiling() or _dispatch_modes() or type(tensors[0]) not in _PLAIN:
+    if is_seen_by_pytorch(tensors[_Q]):
         return _by_operator(layout.spread(given, tensors), layout.options(given, tensors), wants_lse, library, kernel)
-    # As in run, which would be a call more.
     kind = (layout, given, wants_lse, library or _library._default, kernel)
-    return again(kind, tensors) or _run_by_key(tensors, kind, library)
+    return _run_by_key(tensors, kind, library)
 
 
-def run(tensors: Tensors, layout: Layout, given: tuple[Any, ...], wants_lse: bool) -> Result:
-    """The same, below every tracer. What a plan depends on is compared here; all else was checked when it was made."""
-    kind = (layout, given, wants_lse, _library._default, None)
-    return again(kind, tensors) or _run_by_key(tensors, kind, None)
-
-
-def again(kind: Kind, tensors: Tensors) -> Result | None:
-    """By a plan that takes such a call; None where no recent one does."""
-    known = None
-    try:
-        for takes, plan in _local.recent.get(kind, ()):
-            if takes(tensors):
-                known = plan  # which has the tensors' addresses
-                break
-    except (AttributeError, TypeError, RuntimeError):
-        pass  # no tensor or one without memory, or an option that has no hash: the caller finds which
-    return None if known is None else launch(known, tensors)
+def is_seen_by_pytorch(tensor: Any) -> bool:
+    """Whether a tracer, a mode or a tensor's own type is to see one operator."""
+    return bool(_is_compiling() or _dispatch_modes() or type(tensor) not in _PLAIN)
 
 
 def _run_by_key(tensors: Tensors, kind: Kind, library: Library | None) -> Result:
@@ -128,6 +147,8 @@ def _forget_plans() -> None:
 
 def set_recent(kind: Kind, plan: Launch, tensors: Tensors, most: int = _MAX_RECENT) -> None:
     """The next call of a kind asks this plan first."""
+    if type(tensors[_Q]) not in _PLAIN:
+        return  # below an operator, which the next call is to pass again
     takes = _question_of(plan, tensors)
     if takes is not None:
         if len(_local.recent) >= _MAX_PLANS:
@@ -324,16 +345,24 @@ _operators.define(
 _NUM_INPUTS = TENSORS.index("out")
 
 
+def _below_anew(tensors: Tensors, layout: Layout, given: Any, wants_lse: bool, *_nothing: None) -> Any:
+    found = _run_by_key(tensors, (layout, given, wants_lse, _library._default, None), None)
+    return found if wants_lse else found[0]
+
+
+_below = quickly(_below_anew)  # every tracer
+
+
 def _operator_decode(*values: Any) -> tuple[torch.Tensor, torch.Tensor]:
     inputs, workspace, wants_lse = values[:_NUM_INPUTS], values[_NUM_INPUTS], values[_NUM_INPUTS + 1]
     options = values[_NUM_INPUTS + 2 :]
-    out, lse = run((*inputs, None, None, workspace), FULL, options, wants_lse)
-    return out, inputs[0].new_empty((0,), dtype=torch.float32) if lse is None else lse
+    found: Any = _below((*inputs, None, None, workspace), FULL, options, wants_lse, None, None, None)
+    return found if wants_lse else (found, inputs[0].new_empty((0,), dtype=torch.float32))
 
 
 def _operator_decode_out(*values: Any) -> None:
     num_tensors = len(TENSORS)
-    run(tuple(values[:num_tensors]), FULL, values[num_tensors:], values[_LSE] is not None)
+    _below(tuple(values[:num_tensors]), FULL, values[num_tensors:], values[_LSE] is not None, None, None, None)
 
 
 def _fake_decode(*values: Any) -> tuple[torch.Tensor, torch.Tensor]:

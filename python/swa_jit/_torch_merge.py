@@ -25,14 +25,9 @@ Merge = tuple[int, int, int, int, bool]
 
 def merge(tensors: _torch.Tensors, options: Merge, wants_lse: bool, library: Library | None) -> _torch.Result:
     """out and LSE (None where it is not wanted). tensors: outs, lses, sinks, out, lse."""
-    if _torch._is_compiling() or _torch._dispatch_modes() or type(tensors[0]) not in _torch._PLAIN:
+    if _torch.is_seen_by_pytorch(tensors[0]):
         return _by_operator(tensors, options, wants_lse, library)
-    return _run(tensors, options, wants_lse, library)
-
-
-def _run(tensors: _torch.Tensors, options: Merge, wants_lse: bool, library: Library | None) -> _torch.Result:
-    kind = (options, wants_lse, library or _library._default)
-    return _torch.again(kind, tensors) or _first(tensors, kind, library)
+    return _first(tensors, options, wants_lse, library)
 
 
 def _by_operator(tensors: Any, options: Merge, wants_lse: bool, library: Library | None) -> _torch.Result:
@@ -49,9 +44,9 @@ def _by_operator(tensors: Any, options: Merge, wants_lse: bool, library: Library
     return out, lse
 
 
-def _first(tensors: Any, kind: tuple[Merge, bool, Library | None], library: Library | None) -> _torch.Result:
+def _first(tensors: Any, options: Merge, wants_lse: bool, library: Library | None) -> _torch.Result:
     """Checks all, and makes a plan."""
-    (num_parts, num_lses, parts_form, lse_form, dependent), wants_lse, _owner = kind
+    num_parts, num_lses, parts_form, lse_form, dependent = options
     check_counts(num_parts, num_lses)
     _library.check_objects(library, None)
     outs, lses, (sinks, out, lse) = tensors[:num_parts], tensors[num_parts:-3], tensors[-3:]
@@ -72,7 +67,7 @@ def _first(tensors: Any, kind: tuple[Merge, bool, Library | None], library: Libr
         plan.device = index
         plan.make = _torch_guard.maker_of(outs[0].device)
     plan.set_places(_layout_of(num_parts), tensors, wants_lse)
-    _torch.set_recent(kind, plan, tensors, _MAX_RECENT)
+    _torch.set_recent((None, options, wants_lse, library, None), plan, tensors, _MAX_RECENT)
     _torch.write_addresses(plan, tensors)
     return _torch.launch(plan, tensors)
 
@@ -99,7 +94,14 @@ def _operator_merge_out(
     outs: Any, lses: Any, sinks: Any, out: Any, lse: Any, parts_form: int, lse_form: int, dependent: bool
 ) -> None:
     options = (len(outs), len(lses), parts_form, lse_form, dependent)
-    _run((*outs, *lses, sinks, out, lse), options, lse is not None, None)
+    _below((*outs, *lses, sinks, out, lse), None, options, lse is not None, None, None, None)
+
+
+def _below_anew(tensors: Any, _layout: None, options: Merge, wants_lse: bool, *_nothing: None) -> None:
+    _first(tensors, options, wants_lse, None)
+
+
+_below = _torch.quickly(_below_anew)  # every tracer
 
 
 def _fake_merge_out(*_values: Any) -> None:

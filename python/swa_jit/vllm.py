@@ -26,8 +26,8 @@ import sys
 from importlib import import_module
 from typing import Any
 
+from . import _decode
 from ._arrays import is_torch
-from ._decode import _run
 from ._errors import ArgumentError
 from ._library import logger
 from ._plan import Layout
@@ -145,7 +145,7 @@ def serve(
     if extra_cache is None:
         extra_indices = extra_lens = None
     tensors = (q, swa_cache, swa_indices, swa_lens, sinks, output, extra_cache, extra_indices, extra_lens)
-    _run(tensors, _LAYER, (scale, num_heads), False, None, None, None)
+    _decode._run(tensors, _LAYER, (scale, num_heads), False, None, None, None)
     if q.size(1) > num_heads:
         output.narrow(1, num_heads, q.size(1) - num_heads).zero_()
 

@@ -8,6 +8,8 @@ import threading
 import numpy as np
 import pytest
 import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import cases
 import swa_jit
@@ -201,6 +203,56 @@ def test_what_changes_behind_a_plan_is_told(device):
     with pytest.raises(swa_jit.ArgumentError, match="q: expected a tensor with memory of its own"):
         torch.func.vmap(lambda each: swa_jit.decode(each, kv, indices, lens, **rest))(torch.stack([q, q]))
     assert swa_jit.decode(q, kv, indices, lens, **rest).any()
+
+
+class Seen(TorchDispatchMode):
+    """Notes the operators that are called inside."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.names.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+class Marked(torch.Tensor):
+    """PyTorch gives what an operator makes of one its type."""
+
+
+def test_what_is_to_see_an_operator_sees_it_behind_a_plan_too(device):
+    """Modes, subclasses and both ways of tracing, each after calls that plans are kept for; and they leave none."""
+    _arguments, _options, tensors, rest = case(seed=43)
+    outs = torch.randn(2, 3, 8, 512).bfloat16().unbind(0)
+    lses = torch.randn(2, 3, 8).unbind(0)
+
+    def step(q):
+        made = swa_jit.decode(q, *tensors[1:], lse=True, **rest)
+        kept = swa_jit.decode(q, *tensors[1:], out=torch.empty_like(q), **rest)
+        return *made, kept, swa_jit.merge([q, *outs], [lses[0], *lses])
+
+    q = tensors[0]
+    right = [step(q) for _ in range(3)][-1]
+    operators = ["swa_jit.decode.default", "swa_jit.decode_out.default", "swa_jit.merge_out.default"]
+    for _ in range(2):
+        with Seen() as outer, Seen() as inner:
+            found = step(q)
+        assert all(map(torch.equal, found, right))
+        assert [name for name in outer.names if "swa_jit" in name] == operators
+        assert [name for name in inner.names if "swa_jit" in name] == operators
+        assert type(step(q.as_subclass(Marked))[0]) is Marked
+        assert type(step(q)[0]) is torch.Tensor
+
+    class Step(torch.nn.Module):
+        def forward(self, q):
+            return step(q)
+
+    graphs = [make_fx(step)(q), torch.export.export(Step(), (q,), strict=False).graph_module]
+    torch.compile(step, fullgraph=True, backend=lambda graph, _given: graphs.append(graph) or graph)(q)
+    for graph in graphs:
+        assert all(name in graph.code for name in operators)
+    assert all(map(torch.equal, step(q), right))
 
 
 def test_options_of_any_type_are_taken_or_told(device):
