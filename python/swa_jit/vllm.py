@@ -31,7 +31,7 @@ from ._arrays import is_torch
 from ._errors import ArgumentError
 from ._library import logger
 from ._plan import Layout
-from ._problem import Options, number
+from ._problem import Options, number, whole
 
 VARIABLE = "SWA_JIT_VLLM"
 # Where vLLM's releases have the layer.
@@ -142,21 +142,26 @@ def serve(
     extra_lens: Any = None,
 ) -> None:
     """One decode step by the contract above, into output. Heads past ``num_heads`` are padding: their output is 0."""
+    # Slots of a block: by these the calls of a model's two kinds of compressed layers are told apart at once.
+    try:
+        slots = None if extra_cache is None else extra_cache.size(1)
+    except (AttributeError, IndexError, RuntimeError):
+        slots = None  # no such cache: its views say what is wrong
     if extra_cache is None:
         extra_indices = extra_lens = None
     tensors = (q, swa_cache, swa_indices, swa_lens, sinks, output, extra_cache, extra_indices, extra_lens)
-    _decode._run(tensors, _LAYER, (scale, num_heads), False, None, None, None)
+    _decode._run(tensors, _LAYER, (scale, num_heads, slots), False, None, None, None)
     if q.size(1) > num_heads:
         output.narrow(1, num_heads, q.size(1) - num_heads).zero_()
 
 
 def _layer_views(given: tuple[Any, ...], tensors: tuple[Any, ...]) -> tuple[Any, ...]:
     """What a step decodes: the heads that count, and pools as (blocks, slots, row)."""
-    for name, tensor in zip(_LAYER.names, tensors):
-        if is_torch(tensor) and tensor.is_nested:
-            raise ArgumentError(name, "a strided tensor", "a nested one")
-    num_heads = given[1]
+    _check_tensors(tensors)
+    num_heads = whole("num_heads", given[1], 1)
     q, cache, indices, lens, sinks, output, extra_cache, *extra = tensors
+    if q.dim() != 3:
+        raise ArgumentError("q", "shape (T, padded heads, head_dim)", f"shape {tuple(q.shape)}")
     if q.shape[1] < num_heads or output.shape != q.shape:
         expected = f"q's shape {tuple(q.shape)}, with {num_heads} heads or more"
         raise ArgumentError("output", expected, tuple(output.shape))
@@ -165,7 +170,18 @@ def _layer_views(given: tuple[Any, ...], tensors: tuple[Any, ...]) -> tuple[Any,
     return q[:, :num_heads], pools[0], indices, lens, sinks, output[:, :num_heads], pools[1], *extra
 
 
+def _check_tensors(tensors: tuple[Any, ...]) -> None:
+    for name, tensor in zip(_LAYER.names, tensors):
+        if tensor is None and name in ("sinks", "extra_kv", "extra_indices", "extra_lens"):
+            continue
+        if not is_torch(tensor):
+            raise ArgumentError(name, "a torch.Tensor", type(tensor).__qualname__)
+        if tensor.is_nested:
+            raise ArgumentError(name, "a strided tensor", "a nested one")
+
+
 def _layer_options(given: tuple[Any, ...], tensors: tuple[Any, ...]) -> Options:
+    _check_tensors(tensors)
     extra_cache = tensors[_LAYER.names.index("extra_kv")]
     return Options(
         scale=number("scale", given[0]),

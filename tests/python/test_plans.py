@@ -343,6 +343,11 @@ def test_a_layers_steps_have_plans_too(device, monkeypatch):
         ("sinks", sinks[:8], "sinks: expected a sink for each of the 16 heads"),
         ("q", torch.nested.nested_tensor(list(q)), "q: expected a strided tensor, given a nested one"),
         ("extra_cache", torch.nested.nested_tensor(list(kv)), "extra_kv: expected a strided tensor, given a nested"),
+        ("extra_cache", kv.view(-1), "extra_kv: expected shape"),
+        ("extra_cache", 5, "extra_kv: expected a torch.Tensor, given int"),
+        ("swa_cache", None, "kv: expected a torch.Tensor, given NoneType"),
+        ("q", q.numpy, "q: expected a torch.Tensor"),
+        ("q", q[:, 0], r"q: expected shape \(T, padded heads, head_dim\), given shape \(3, 512\)"),
     ]:
         given = {"q": q, "swa_cache": kv[:, :, None], "swa_indices": indices[:, None], "swa_lens": lens, **rest, **used}
         with pytest.raises(swa_jit.ArgumentError, match=text):

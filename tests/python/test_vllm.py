@@ -158,6 +158,24 @@ def test_full_precision_caches(kind):
     assert torch.equal(output[:, :16], expected(q, layer, metadata, 16))
 
 
+@pytest.mark.parametrize("num_heads", [64, 16])
+def test_a_step_is_compiled_without_a_graph_break(num_heads):
+    rng = np.random.default_rng(9)
+    pool = as_pool(cases.footer_pool(rng, "footer_584", 4, 64), SINGLE_STRIDE)
+    metadata = Metadata(rng, 4, 0, 256)
+    q, indices, lens = torch.randn(4, 64, 512).bfloat16(), metadata.decode_swa_indices, metadata.decode_swa_lens
+    rest = {"scale": 0.05, "sinks": torch.linspace(-1, 1, 64), "num_heads": num_heads}
+    rest |= {"extra_cache": pool.flip(0)[:, :, None], "extra_indices": indices, "extra_lens": lens}
+
+    def step(q, output):
+        vllm.serve(q, pool, indices, lens, output=output, **rest)
+
+    outputs = [torch.full_like(q, float("nan")) for _ in range(2)]
+    step(q, outputs[0])
+    torch.compile(step, fullgraph=True, backend="eager")(q, outputs[1])
+    assert torch.equal(*outputs) and outputs[0].any() and not outputs[0][:, num_heads:].any()
+
+
 def test_register_is_asked_for_and_never_raises(monkeypatch, caplog):
     caplog.set_level(logging.DEBUG, "swa_jit")
     monkeypatch.delenv(vllm.VARIABLE, raising=False)
