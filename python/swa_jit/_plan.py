@@ -104,7 +104,7 @@ class Launch:
         self.library: Library = kernel.library
         self._kernel, self._args = kernel, args
         self.pointer = ctypes.c_void_p(ctypes.addressof(args))
-        self.words = memoryview(args).cast("B").cast("Q")
+        self.words = (ctypes.c_uint64 * (ctypes.sizeof(args) // 8)).from_buffer(args)
         self.out_shape, self.lse_shape = out_shape, out_shape[:2]
         self.out_strides, self.lse_strides = packed_strides(out_shape), (out_shape[1], 1)
         self.out_word, self.lse_word = type(args).out.offset // 8, type(args).lse.offset // 8
