@@ -40,7 +40,7 @@ constexpr unsigned q_stages = 8;
 constexpr unsigned padded_window = 128;
 constexpr unsigned row_bytes = 512;
 constexpr unsigned v_row_bytes = 0;
-constexpr unsigned shared_memory_bytes = 85248;
+constexpr unsigned shared_memory_bytes = 85120;
 } // namespace swa
 
 namespace swa
