@@ -13,7 +13,7 @@
 #include "pick_splits.h"
 
 enum { /* what the first release's structs had: swa_jit.h, "Structs" */
-       FIRST_CONFIG_SIZE = offsetof(swa_jit_config, splits) + sizeof(uint32_t),
+       FIRST_CONFIG_SIZE = offsetof(swa_jit_config, cluster_size) + sizeof(uint32_t),
        FIRST_INFO_SIZE = offsetof(swa_jit_kernel_info, miss_reason) + sizeof(char *),
        FIRST_STORE_INFO_SIZE = offsetof(swa_jit_store_info, reason) + sizeof(char *),
        FIRST_STATS_SIZE = offsetof(swa_jit_stats, load_ns) + sizeof(uint64_t)

@@ -16,6 +16,9 @@
 
 enum { FOOTER_HEAD_DIM = 512 };
 
+/* What the kernel of clusters is cut for, see docs/kernels/cluster.md. */
+enum { CLUSTER_SIZE = 4, CLUSTER_HEAD_DIM = 512, CLUSTER_POSITIONS = 128, CLUSTER_HEADS = 16 };
+
 static const uint32_t arch_values[] = {
     SWA_JIT_ARCH_NATIVE,  SWA_JIT_ARCH_SM_80,   SWA_JIT_ARCH_SM_89,   SWA_JIT_ARCH_SM_90A,
     SWA_JIT_ARCH_SM_100A, SWA_JIT_ARCH_SM_103A, SWA_JIT_ARCH_SM_120A,
@@ -35,6 +38,7 @@ static const uint32_t switch_values[] = {0, 1};
 static const uint32_t head_dim_v_values[] = {0, 64, 96, 128, 192, 256, 512};
 static const uint32_t kernel_values[] = {SWA_JIT_KERNEL_DECODE, SWA_JIT_KERNEL_MERGE};
 static const char *const kernel_names[] = {"decode", "merge"};
+static const uint32_t cluster_size_values[] = {0, CLUSTER_SIZE};
 
 static const sj_config_field fields[] = {
     {.name = "arch",
@@ -171,6 +175,14 @@ static const sj_config_field fields[] = {
      .values = switch_values,
      .num_values = COUNT(switch_values),
      .help = "1: several CTAs may share a token's positions; 0: they may not"},
+    {.name = "cluster_size",
+     .text_is_optional = true,
+     .short_name = "cl",
+     .offset = OFFSET(cluster_size),
+     .default_value = 0,
+     .values = cluster_size_values,
+     .num_values = COUNT(cluster_size_values),
+     .help = "CTAs of a cluster that share a token's heads; 0: each works by itself"},
 };
 
 /* Equality and hash read the struct as words: every word but the size is a field of the table. */
@@ -307,7 +319,7 @@ static swa_jit_status check_values(const swa_jit_config *config)
 }
 
 /* The first release's struct is the whole struct: with a later field this becomes its offset's neighbour. */
-enum { FIRST_SIZE = offsetof(swa_jit_config, splits) + sizeof(uint32_t) };
+enum { FIRST_SIZE = offsetof(swa_jit_config, cluster_size) + sizeof(uint32_t) };
 
 /* The caller's struct as this library's, values unchecked. */
 static swa_jit_status copy_given(const swa_jit_config *given, swa_jit_config *config_out)
@@ -383,6 +395,41 @@ static swa_jit_status check_scale_type(const swa_jit_config *config)
                  has_extra ? " and extra_format " : "", has_extra ? kv_format_names[config->extra_format] : "");
 }
 
+/* A field that clusters take in part. */
+typedef struct cluster_limit {
+  size_t offset;
+  uint32_t least, most;
+  const char *remedy;
+} cluster_limit;
+
+static swa_jit_status check_cluster(const swa_jit_config *config)
+{
+  static const cluster_limit limits[] = {
+      {OFFSET(head_dim), CLUSTER_HEAD_DIM, CLUSTER_HEAD_DIM, "set head_dim to 512"},
+      {OFFSET(head_group), 0, CLUSTER_HEADS, "set head_group to 8 or 16"},
+      {OFFSET(kv_tile), CLUSTER_POSITIONS, CLUSTER_POSITIONS, "set kv_tile to 128"},
+      {OFFSET(window_size), 0, CLUSTER_POSITIONS, "set window_size to 128 at most"},
+      {OFFSET(kv_format), SWA_JIT_KV_E4M3_SLOT, SWA_JIT_KV_E4M3, "set kv_format to e4m3_slot or e4m3"},
+      {OFFSET(head_dim_v), 0, 0, "set head_dim_v to 0"},
+      {OFFSET(extra_size), 0, 0, "set extra_size to 0"},
+      {OFFSET(splits), 0, 0, "set splits to 0"},
+  };
+  if (config->cluster_size == 0) {
+    return SWA_JIT_OK;
+  }
+  for (unsigned i = 0; i < NUM_FIELDS; i++) {
+    const uint32_t value = sj_config_get(config, &fields[i]);
+    for (unsigned k = 0; k < COUNT(limits); k++) {
+      if (limits[k].offset == fields[i].offset && (value < limits[k].least || value > limits[k].most)) {
+        char shown[16];
+        return sj_fail(SWA_JIT_INVALID, "cluster_size %u with %s %s: %s, or cluster_size to 0", config->cluster_size,
+                       fields[i].name, sj_config_value_text(&fields[i], value, shown), limits[k].remedy);
+      }
+    }
+  }
+  return SWA_JIT_OK;
+}
+
 static swa_jit_status check_merge(const swa_jit_config *config)
 {
   for (unsigned i = 0; i < NUM_FIELDS; i++) {
@@ -407,7 +454,10 @@ static swa_jit_status check_together(const swa_jit_config *config)
   if (status == SWA_JIT_OK) {
     status = check_extra(config);
   }
-  return status == SWA_JIT_OK ? check_scale_type(config) : status;
+  if (status == SWA_JIT_OK) {
+    status = check_scale_type(config);
+  }
+  return status == SWA_JIT_OK ? check_cluster(config) : status;
 }
 
 swa_jit_status sj_config_take(const swa_jit_config *given, swa_jit_config *config_out)
@@ -501,7 +551,7 @@ static swa_jit_status read_assignment(const char *word, size_t length, swa_jit_c
     return sj_fail(SWA_JIT_INVALID,
                    "\"%s\" is no configuration field: use arch, head_dim, head_group, kv_tile, window_size, kv_format, "
                    "index_type, lens_type, scale_type, lse, head_dim_v, sinks, soft_cap, extra_size, extra_format, "
-                   "kernel or splits",
+                   "kernel, splits or cluster_size",
                    shown);
   }
   const uint32_t bit = UINT32_C(1) << (field - fields);

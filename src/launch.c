@@ -189,8 +189,10 @@ static swa_jit_status decode(const struct swa_jit_kernel *kernel, const swa_jit_
   if (status != SWA_JIT_OK) {
     return status;
   }
-  const sj_launch_grid grid = {params.num_tokens, params.kv_head_groups, params.num_kv_heads * params.num_splits,
-                               &params, sj_launch_may_depend(kernel, args->flags)};
+  const uint32_t cluster_ctas = sj_launch_or_1(kernel->config.cluster_size);
+  const sj_launch_grid grid = {params.num_tokens * cluster_ctas, params.kv_head_groups,
+                               params.num_kv_heads * params.num_splits, &params,
+                               sj_launch_may_depend(kernel, args->flags)};
   return launch(kernel, &grid, stream);
 }
 

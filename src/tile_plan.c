@@ -10,12 +10,13 @@
 enum {
   MMA_M = 16,
   MMA_N = 8,
-  CHUNK_DIMS = 64,           /* of head_dim, see swa_config.cuh */
-  COLUMN_INFO_BYTES = 16,    /* see smem_plan.cuh */
-  MAX_EXACT_SCORES = 64,     /* registers a thread gives to the scores of a whole window */
-  MERGE_WARPS = 4,           /* 128 threads: what the longest row of a merge needs, see merge.c */
-  MAX_STAGES = 4,            /* of online softmax: more hide nothing more */
-  SYSTEM_SHARED_BYTES = 1024 /* that CUDA keeps of a CTA's share; CUDA C++ programming guide, compute capabilities */
+  CHUNK_DIMS = 64,              /* of head_dim, see swa_config.cuh */
+  COLUMN_INFO_BYTES = 16,       /* see smem_plan.cuh */
+  MAX_EXACT_SCORES = 64,        /* registers a thread gives to the scores of a whole window */
+  CLUSTER_SHARED_BYTES = 65536, /* see cluster/smem.cuh */
+  MERGE_WARPS = 4,              /* 128 threads: what the longest row of a merge needs, see merge.c */
+  MAX_STAGES = 4,               /* of online softmax: more hide nothing more */
+  SYSTEM_SHARED_BYTES = 1024    /* that CUDA keeps of a CTA's share; CUDA C++ programming guide, compute capabilities */
 };
 
 static uint32_t round_up(uint32_t value, uint32_t multiple)
@@ -188,6 +189,21 @@ static bool fit_stages(sj_tile_plan *plan, const swa_jit_config *config, const s
   return most != 0;
 }
 
+/* A cluster's CTA: scores of its quarter of the positions, values of its quarter of head_dim. Mirrors struct
+ * cluster_smem of kernel_templates/cluster/smem.cuh. */
+static swa_jit_status plan_cluster(sj_tile_plan *plan, const swa_jit_config *config, const sj_arch *arch)
+{
+  if (arch->id < SWA_JIT_ARCH_SM_90A) {
+    return sj_fail(SWA_JIT_UNSUPPORTED,
+                   "cluster_size %u on %s: thread block clusters come with sm_90a; set cluster_size to 0",
+                   config->cluster_size, arch->name);
+  }
+  cut_exact(plan, config);
+  plan->min_ctas_per_sm = 1;
+  plan->shared_memory_bytes = CLUSTER_SHARED_BYTES;
+  return SWA_JIT_OK;
+}
+
 static bool plan_online(sj_tile_plan *plan, const swa_jit_config *config, const sj_arch *arch)
 {
   for (uint32_t max_heads = 64; max_heads >= 16; max_heads /= 2) {
@@ -209,6 +225,11 @@ swa_jit_status sj_tile_plan_make(const swa_jit_config *config, const sj_arch *ar
     return SWA_JIT_OK;
   }
   plan.row_bytes = row_bytes(config->kv_format, config->head_dim);
+  if (config->cluster_size != 0) {
+    const swa_jit_status status = plan_cluster(&plan, config, arch);
+    *plan_out = plan;
+    return status;
+  }
   if (config->extra_size != 0) {
     plan.row_bytes = larger(plan.row_bytes, row_bytes(config->extra_format, config->head_dim));
   }
