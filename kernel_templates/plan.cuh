@@ -27,10 +27,16 @@ __device__ __forceinline__ unsigned load_len(const void *lens, unsigned token)
   return len <= 0 ? 0 : len >= static_cast<lens_type>(size) ? size : static_cast<unsigned>(len);
 }
 
+/* A cluster's CTAs are side by side, with one token. */
+__device__ __forceinline__ unsigned cta_token()
+{
+  return blockIdx.x / cluster_ctas;
+}
+
 __device__ __forceinline__ cta_plan make_plan(const swa_params &params)
 {
   cta_plan plan;
-  plan.token = blockIdx.x;
+  plan.token = cta_token();
   plan.kv_head = blockIdx.z;
   plan.split = 0;
   //: if with_splits

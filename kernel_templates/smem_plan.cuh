@@ -3,7 +3,9 @@
 #ifndef SWA_SMEM_PLAN_CUH
 #define SWA_SMEM_PLAN_CUH
 
+#include "column.cuh"
 #include "kv/e4m3_slot.cuh"
+#include "row_layout.cuh"
 #include "swa_config.cuh"
 
 namespace swa
@@ -47,14 +49,6 @@ struct q_or_weights_of<true> {
   using type = overlaid_q_and_weights;
 };
 using q_or_weights = q_or_weights_of<exact_softmax != 0>::type;
-
-/* What a position's column of scores is multiplied by. */
-struct alignas(16) column_info {
-  float scale;        /* of K's row; 0 where masked */
-  float bias;         /* 0, or -infinity where masked */
-  float log;          /* log2 of weight_scale's magnitude, bounded, see softmax.cuh */
-  float weight_scale; /* of V's row; 0 where masked */
-};
 
 /* A figure of each warp that shares a row, read 16 bytes at a time. */
 struct alignas(16) per_warp {
@@ -131,29 +125,6 @@ struct alignas(128) smem_plan {
 };
 static_assert(sizeof(smem_plan) == shared_memory_bytes, "src/tile_plan.c computes another size");
 
-/* Byte offset of a row's 16-byte unit. Bits of the row's number are put into the unit's, which spreads both access
- * patterns over all banks: two rows x four units (scores) and eight rows x one unit (values). Where rows are whole
- * multiples of 128 bytes, units of eight are swizzled; where they are odd multiples of 64, which by itself moves every
- * other row to the other half of the banks, units of four. Rows that are equal modulo 8 and units that are equal modulo
- * 8 are swizzled alike, so a thread works out one offset and adds constants to it. */
-template <unsigned stride>
-struct row_layout {
-  static_assert(stride % 64 == 0, "a row is whole halves of the banks");
-  static constexpr bool is_odd = stride % 128 != 0;
-  static constexpr unsigned stride_bytes = stride;
-
-  static __device__ __forceinline__ unsigned unit_offset(unsigned row, unsigned unit)
-  {
-    unsigned swizzle = is_odd ? row >> 1 & 3 : (row & 1) << 2 | (row & 2) | (row >> 2 & 1);
-    return row * stride + (unit ^ swizzle) * 16;
-  }
-
-  /* From a thread's address of chunk 0 to that of another chunk of 64 bytes. */
-  static __device__ __forceinline__ unsigned chunk_address(unsigned address, unsigned chunk)
-  {
-    return is_odd ? address + chunk * 64 : (address ^ chunk % 2 * 64) + chunk / 2 * 128;
-  }
-};
 using k_layout = row_layout<row_bytes>;
 using v_layout = row_layout<has_own_v ? v_row_bytes : row_bytes>;
 constexpr unsigned swizzle_rows = 8;

@@ -27,6 +27,7 @@ constexpr bool with_lse = true;
 constexpr bool with_soft_cap = false;
 constexpr bool with_sinks = false;
 constexpr bool with_splits = false;
+constexpr unsigned cluster_ctas = 1;
 constexpr unsigned exact_softmax = 1;
 constexpr unsigned num_warps = 8;
 constexpr unsigned min_ctas_per_sm = 1;

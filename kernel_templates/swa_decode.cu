@@ -352,7 +352,7 @@ extern "C" __global__ void __launch_bounds__(swa::num_threads, swa::min_ctas_per
   extern __shared__ __align__(128) unsigned char shared_memory[];
   swa::smem_plan &smem = *reinterpret_cast<swa::smem_plan *>(shared_memory);
   swa::ptx::griddepcontrol_wait(); /* before anything is read that a kernel before may have written */
-  swa::prefetch_indices(params, blockIdx.x);
+  swa::prefetch_indices(params, swa::cta_token());
   swa::cta_plan plan = swa::make_plan(params);
   swa::init_rounds(smem);
   if (threadIdx.x == 0) {

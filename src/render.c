@@ -79,6 +79,7 @@ static void add_config(sj_text *text, const swa_jit_config *config)
   add_bool(text, "with_sinks", config->sinks != 0);
   add_bool(text, "with_soft_cap", config->soft_cap != 0);
   add_bool(text, "with_splits", config->splits != 0);
+  add_number(text, "cluster_ctas", config->cluster_size != 0 ? config->cluster_size : 1);
 }
 
 static void add_plan(sj_text *text, const sj_tile_plan *plan)
@@ -144,24 +145,52 @@ static bool has_format(const swa_jit_config *config, uint32_t format)
   return config->kv_format == format || (config->extra_size != 0 && config->extra_format == format);
 }
 
-/* The merge kernel has these parts. The decode kernel has all but those that begin with the merge's name. */
-static bool is_of_kernel(const sj_template_part *part, const swa_jit_config *config)
+typedef struct part_names {
+  const char *const *names;
+  size_t count;
+} part_names;
+
+static bool is_among(const sj_template_part *part, part_names among)
 {
-  static const char *const merge_parts[] = {
-      "kernel_templates/swa_merge_params.h", "kernel_templates/ptx/load_store.cuh",
-      "kernel_templates/ptx/convert.cuh",    "kernel_templates/ptx/griddepcontrol.cuh",
-      "kernel_templates/swa_merge.cu",
-  };
-  static const char merge_start[] = "kernel_templates/swa_merge";
-  if (config->kernel == SWA_JIT_KERNEL_DECODE) {
-    return strncmp(part->name, merge_start, strlen(merge_start)) != 0;
-  }
-  for (unsigned i = 0; i < sizeof merge_parts / sizeof merge_parts[0]; i++) {
-    if (strcmp(part->name, merge_parts[i]) == 0) {
+  for (size_t i = 0; i < among.count; i++) {
+    if (strcmp(part->name, among.names[i]) == 0) {
       return true;
     }
   }
   return false;
+}
+
+#define TEMPLATE(name) "kernel_templates/" name
+static const char *const merge_names[] = {
+    TEMPLATE("swa_merge_params.h"), TEMPLATE("ptx/load_store.cuh"),     TEMPLATE("ptx/convert.cuh"),
+    TEMPLATE("swa_merge.cu"),       TEMPLATE("ptx/griddepcontrol.cuh"),
+};
+static const char *const cluster_names[] = {
+    TEMPLATE("ptx/cluster.cuh"),       TEMPLATE("cluster/smem.cuh"),     TEMPLATE("cluster/gather.cuh"),
+    TEMPLATE("cluster/scores.cuh"),    TEMPLATE("cluster/exchange.cuh"), TEMPLATE("cluster/values.cuh"),
+    TEMPLATE("swa_decode_cluster.cu"),
+};
+static const char *const cta_names[] = {
+    TEMPLATE("smem_plan.cuh"), TEMPLATE("softmax.cuh"), TEMPLATE("kv/mend.cuh"),
+    TEMPLATE("gather.cuh"),    TEMPLATE("load_q.cuh"),  TEMPLATE("mma/mma_sync.cuh"),
+    TEMPLATE("epilogue.cuh"),  TEMPLATE("splits.cuh"),  TEMPLATE("swa_decode.cu"),
+};
+#define PARTS(names)                                                                                                   \
+  {                                                                                                                    \
+    names, sizeof names / sizeof names[0]                                                                              \
+  }
+static const part_names merge_parts = PARTS(merge_names);     /* all of the merge kernel's */
+static const part_names cluster_parts = PARTS(cluster_names); /* that only the decode kernel of clusters has */
+static const part_names cta_parts = PARTS(cta_names);         /* that only the decode kernel of single CTAs has */
+
+static bool is_of_kernel(const sj_template_part *part, const swa_jit_config *config)
+{
+  static const char merge_start[] = TEMPLATE("swa_merge");
+  if (config->kernel == SWA_JIT_KERNEL_MERGE) {
+    return is_among(part, merge_parts);
+  }
+  return strncmp(part->name, merge_start, strlen(merge_start)) != 0
+         && !is_among(part, config->cluster_size != 0 ? cta_parts : cluster_parts);
 }
 
 /* What "//: if" may ask. */

@@ -13,7 +13,7 @@ enum {
   CHUNK_DIMS = 64,              /* of head_dim, see swa_config.cuh */
   COLUMN_INFO_BYTES = 16,       /* see smem_plan.cuh */
   MAX_EXACT_SCORES = 64,        /* registers a thread gives to the scores of a whole window */
-  CLUSTER_SHARED_BYTES = 65536, /* see cluster/smem.cuh */
+  CLUSTER_SHARED_BYTES = 47744, /* see cluster/smem.cuh */
   MERGE_WARPS = 4,              /* 128 threads: what the longest row of a merge needs, see merge.c */
   MAX_STAGES = 4,               /* of online softmax: more hide nothing more */
   SYSTEM_SHARED_BYTES = 1024    /* that CUDA keeps of a CTA's share; CUDA C++ programming guide, compute capabilities */
@@ -199,7 +199,7 @@ static swa_jit_status plan_cluster(sj_tile_plan *plan, const swa_jit_config *con
                    config->cluster_size, arch->name);
   }
   cut_exact(plan, config);
-  plan->min_ctas_per_sm = 1;
+  plan->min_ctas_per_sm = 2;
   plan->shared_memory_bytes = CLUSTER_SHARED_BYTES;
   return SWA_JIT_OK;
 }

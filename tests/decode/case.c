@@ -55,6 +55,7 @@ static const field fields[] = {
     FIELD(soft_cap, DECODE_CAP_OFF, "off", "none", "2", "30", "50"),
     FIELD(lse_form, 0, NULL),
     FIELD(num_splits, 0, NULL),
+    FIELD(cluster_size, 0, NULL),
     FIELD(lse_layout, DECODE_LSE_CONTIGUOUS, "contiguous", "strided", "heads_outside"),
     FIELD(num_kv_heads, 1, NULL),
     FIELD(kv_layout, DECODE_KV_CONTIGUOUS, "contiguous", "padded", "heads_outside"),
@@ -159,6 +160,7 @@ void decode_case_config(const decode_case *which, swa_jit_config *config_out)
   config_out->extra_size = which->extra_size;
   config_out->extra_format = which->extra_format;
   config_out->splits = which->num_splits != 0;
+  config_out->cluster_size = which->cluster_size;
 }
 
 bool decode_case_from_text(const char *text, decode_case *which_out, const char **fault_out)

@@ -143,6 +143,7 @@ typedef struct decode_case {
   uint32_t soft_cap;
   uint32_t lse_form;   /* SWA_JIT_LSE_... */
   uint32_t num_splits; /* 0: a kernel without splits */
+  uint32_t cluster_size;
   uint32_t lse_layout;
   uint32_t num_kv_heads;
   uint32_t kv_layout;

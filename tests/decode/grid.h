@@ -25,6 +25,8 @@ decode_lines decode_grid_lse_forms(void);
 decode_lines decode_grid_grouped(void);
 decode_lines decode_grid_extra(void);
 decode_lines decode_grid_splits(void);
+/* A token shared by a cluster's CTAs. */
+decode_lines decode_grid_clusters(void);
 
 /* Every head_dim x head_group x kv_tile, 0 to count - 1, each with another window, pattern and types. */
 size_t decode_grid_num_tilings(void);
@@ -34,5 +36,7 @@ void decode_grid_tiling(size_t at, decode_case *which_out);
 void decode_grid_random(uint32_t seed, decode_case *which_out);
 /* The same with options of the general form. */
 void decode_grid_random_general(uint32_t seed, decode_case *which_out);
+/* One that clusters take. */
+void decode_grid_random_clusters(uint32_t seed, decode_case *which_out);
 
 #endif

@@ -53,6 +53,13 @@ static const char *find_range_fault(const decode_case *which)
   return which->lse_form > 7 ? "lse_form has an unknown bit" : NULL;
 }
 
+static bool is_for_clusters(const decode_case *which)
+{
+  return which->cluster_size == 4 && which->head_dim == 512 && which->head_group <= 16 && which->kv_tile == 128
+         && which->window_size <= 128 && which->kv_format <= SWA_JIT_KV_E4M3 && which->head_dim_v == 0
+         && which->extra_size == 0 && which->num_splits == 0;
+}
+
 /* Which options go together. */
 static const char *find_option_fault(const decode_case *which)
 {
@@ -71,6 +78,9 @@ static const char *find_option_fault(const decode_case *which)
   if (which->scale_type == SWA_JIT_BFLOAT16 && which->kv_format != SWA_JIT_KV_E4M3_SLOT
       && !(extra && which->extra_format == SWA_JIT_KV_E4M3_SLOT)) {
     return "scale_type without inv_scale";
+  }
+  if (which->cluster_size != 0 && !is_for_clusters(which)) {
+    return "clusters do not take this";
   }
   return NULL;
 }

@@ -118,6 +118,12 @@ static void random_cases_are_legal(void **state)
     drawn_options[2] += drawn.sinks == DECODE_SINKS_SPECIAL;
     drawn_options[3] += drawn.soft_cap > DECODE_CAP_NONE;
   }
+  for (uint32_t seed = 0; seed < 500; seed++) {
+    decode_grid_random_clusters(seed, &drawn);
+    if (drawn.cluster_size != 4 || decode_case_fault(&drawn) != NULL) {
+      fail_msg("seed %u in clusters: %s", seed, decode_case_fault(&drawn));
+    }
+  }
   for (int i = 0; i < 5; i++) {
     assert_true(drawn_formats[i] > 50);
     assert_true(i > 3 || drawn_options[i] > 100);
@@ -166,6 +172,7 @@ static void grids_are_readable_and_legal(void **state)
   assert_readable(decode_grid_grouped());
   assert_readable(decode_grid_extra());
   assert_readable(decode_grid_splits());
+  assert_readable(decode_grid_clusters());
   assert_int_equal(decode_grid_num_tilings(), 6 * 5 * 4);
 }
 

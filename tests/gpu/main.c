@@ -31,7 +31,7 @@ typedef struct options {
 static const sj_cli_option option_table[] = {
     {SJ_CLI_LIST, "sets", "LIST", offsetof(options, sets), 0, 0,
      "of launches, dependent, independence, merge, reduced, special, formats, sinks, lse_forms, grouped, extra, "
-     "splits, tilings, random, random_general, large (default: all)"},
+     "splits, clusters, tilings, random, random_general, random_clusters, large (default: all)"},
     {SJ_CLI_NUMBER, "cases", "N", offsetof(options, cases), 0, 100000, "number of random cases of a set (default: 60)"},
     {SJ_CLI_NUMBER, "seed", "S", offsetof(options, seed), 0, UINT32_MAX, "of the first random case (default: 1)"},
     {SJ_CLI_TEXT, "case", "TEXT", offsetof(options, one), 0, 0, "one case only, as a failure prints it"},
@@ -172,6 +172,27 @@ static bool add_random_general(plan *p, const gpu *g, const options *o)
   return add_drawn(p, g, o, decode_grid_random_general);
 }
 
+/* Whether this architecture has clusters; says so where it has none. */
+static bool has_clusters(const gpu *g)
+{
+  if (g->arch < SWA_JIT_ARCH_SM_90A) {
+    printf("left out: clusters come with sm_90a\n");
+    return false;
+  }
+  return true;
+}
+
+static bool add_clusters(plan *p, const gpu *g, const options *o)
+{
+  (void)o;
+  return !has_clusters(g) || add_lines(p, decode_grid_clusters());
+}
+
+static bool add_random_clusters(plan *p, const gpu *g, const options *o)
+{
+  return !has_clusters(g) || add_drawn(p, g, o, decode_grid_random_clusters);
+}
+
 static bool add_large(plan *p, const gpu *g, const options *o)
 {
   (void)o;
@@ -196,9 +217,11 @@ static const struct {
     {"grouped", decode_grid_grouped, NULL},
     {"extra", decode_grid_extra, NULL},
     {"splits", decode_grid_splits, NULL},
+    {"clusters", NULL, add_clusters},
     {"tilings", NULL, add_tilings},
     {"random", NULL, add_random},
     {"random_general", NULL, add_random_general},
+    {"random_clusters", NULL, add_random_clusters},
     {"large", NULL, add_large},
 };
 

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a cluster's CTAs share a token, and the shared memory of one of them. src/tile_plan.c has its size; an assertion
+ * keeps them equal. */
+#ifndef SWA_CLUSTER_SMEM_CUH
+#define SWA_CLUSTER_SMEM_CUH
+
+#include "../column.cuh"
+#include "../ptx/load_store.cuh"
+#include "../row_layout.cuh"
+#include "../swa_config.cuh"
+
+namespace swa::cluster
+{
+/* Positions of the window, as the cluster has them, and of one CTA. */
+constexpr unsigned positions = 128;
+constexpr unsigned own_positions = positions / cluster_ctas;
+
+/* Of head_dim, whose values a CTA makes. */
+constexpr unsigned own_dims = head_dim / cluster_ctas;
+
+/* Scores: units of 16 positions, each made by four warps that have a quarter of head_dim; a unit is a k-step of the
+ * values and has a top of its own. */
+constexpr unsigned unit_positions = mma_k;
+constexpr unsigned num_units = positions / unit_positions;
+constexpr unsigned own_units = own_positions / unit_positions;
+constexpr unsigned unit_warps = num_warps / own_units;
+constexpr unsigned warp_chunks = num_chunks / unit_warps;
+
+/* Values: every warp has the same number of own_dims, for all heads. */
+constexpr unsigned warp_dims = own_dims / num_warps;
+
+static_assert(head_dim == 512 && num_warps == 8 && cluster_ctas == 4, "the cut is of these");
+static_assert(window_size <= positions && pass_rows == mma_m, "src/config.c lets no other through");
+static_assert(own_units == 2 && unit_warps == 4 && warp_chunks == 2 && warp_dims == 16, "what the code below assumes");
+
+/* Of a unit and a row of heads, for every CTA: the unit's top, a whole number, and the sum of its exponentials; that sum
+ * is -0 where the unit has no unmasked position. */
+struct unit_figure {
+  float top, sum;
+};
+
+struct alignas(128) cta_smem {
+  unsigned char rows[own_positions][head_dim];      /* whole KV rows of this CTA's positions, swizzled */
+  unsigned char columns[positions][own_dims];       /* of every row, this CTA's part of head_dim, swizzled */
+  unsigned short weights[pass_rows][positions + 8]; /* f16, relative to their unit's top; from all CTAs */
+  unit_figure figure[pass_rows][num_units + 2];     /* from all CTAs. Padded as weights are, against bank conflicts */
+  ptx::words4 part[own_units][unit_warps][2]
+                  [warp_size]; /* products over a warp's part of head_dim, in fragment order */
+  unsigned char round[own_units][unit_warps][2][warp_size]; /* in which a row of them was finite, see scores.cuh */
+  column_info column[own_positions];
+  unsigned long long arrived;            /* mbarrier: weights and figures are there */
+  unsigned parts_with_rounds[own_units]; /* a bit a part: whose rounds are not all 0, and stand in `round` */
+};
+static_assert(sizeof(cta_smem) == shared_memory_bytes, "src/tile_plan.c has another size");
+
+/* What arrives from all CTAs. */
+constexpr unsigned arriving_bytes = pass_rows * (positions * 2 + num_units * sizeof(unit_figure));
+
+using row_layout = swa::row_layout<head_dim>;
+using column_layout = swa::row_layout<own_dims>;
+
+__device__ __forceinline__ unsigned cta_rank()
+{
+  return blockIdx.x % cluster_ctas;
+}
+} // namespace swa::cluster
+
+#endif
