@@ -38,8 +38,17 @@ __device__ __forceinline__ bool decode(const swa_params &params, const cta_plan 
   narrow_q(q, 0);
   ptx::cp_async_wait_group<1>();
   __syncthreads();
-  make_part(params, plan, smem, w, q);
-  ptx::bar_sync(1 + w.unit, unit_threads);
+#pragma unroll 1
+  for (unsigned pass = 0;; pass++) {
+    make_part(params, plan, smem, w, q);
+    ptx::bar_sync(1 + w.unit, unit_threads);
+    //: if with_groups
+    if (pass == 0 && mend_unit(smem, w.unit)) {
+      continue;
+    }
+    //: end
+    break;
+  }
   ptx::barrier_cluster_wait();
   exchange_weights(params, smem);
   ptx::cp_async_wait_group<0>();
@@ -51,6 +60,12 @@ __device__ __forceinline__ bool decode(const swa_params &params, const cta_plan 
   }
   //: if with_lse
   store_lse(params, plan, totals);
+  //: end
+  //: if with_tail
+  if (has_tail_columns()) {
+    store_values(params, plan, totals, sink, make_tail_values(smem, totals));
+    return true;
+  }
   //: end
   store_values(params, plan, totals, sink, make_values(smem, totals));
   return true;

@@ -409,13 +409,17 @@ static swa_jit_status check_cluster(const swa_jit_config *config)
       {OFFSET(head_group), 0, CLUSTER_HEADS, "set head_group to 8 or 16"},
       {OFFSET(kv_tile), CLUSTER_POSITIONS, CLUSTER_POSITIONS, "set kv_tile to 128"},
       {OFFSET(window_size), 0, CLUSTER_POSITIONS, "set window_size to 128 at most"},
-      {OFFSET(kv_format), SWA_JIT_KV_E4M3_SLOT, SWA_JIT_KV_E4M3, "set kv_format to e4m3_slot or e4m3"},
       {OFFSET(head_dim_v), 0, 0, "set head_dim_v to 0"},
       {OFFSET(extra_size), 0, 0, "set extra_size to 0"},
       {OFFSET(splits), 0, 0, "set splits to 0"},
   };
   if (config->cluster_size == 0) {
     return SWA_JIT_OK;
+  }
+  if (config->kv_format == SWA_JIT_KV_BF16) {
+    return sj_fail(SWA_JIT_INVALID,
+                   "cluster_size %u with kv_format bf16: set kv_format to another, or cluster_size to 0",
+                   config->cluster_size);
   }
   for (unsigned i = 0; i < NUM_FIELDS; i++) {
     const uint32_t value = sj_config_get(config, &fields[i]);

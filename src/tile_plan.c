@@ -10,13 +10,14 @@
 enum {
   MMA_M = 16,
   MMA_N = 8,
-  CHUNK_DIMS = 64,              /* of head_dim, see swa_config.cuh */
-  COLUMN_INFO_BYTES = 16,       /* see smem_plan.cuh */
-  MAX_EXACT_SCORES = 64,        /* registers a thread gives to the scores of a whole window */
-  CLUSTER_SHARED_BYTES = 47744, /* see cluster/smem.cuh */
-  MERGE_WARPS = 4,              /* 128 threads: what the longest row of a merge needs, see merge.c */
-  MAX_STAGES = 4,               /* of online softmax: more hide nothing more */
-  SYSTEM_SHARED_BYTES = 1024    /* that CUDA keeps of a CTA's share; CUDA C++ programming guide, compute capabilities */
+  CHUNK_DIMS = 64,        /* of head_dim, see swa_config.cuh */
+  COLUMN_INFO_BYTES = 16, /* see smem_plan.cuh */
+  MAX_EXACT_SCORES = 64,  /* registers a thread gives to the scores of a whole window */
+  CLUSTER_POSITIONS = 128,
+  CLUSTER_SIZE = 4,          /* see cluster/smem.cuh */
+  MERGE_WARPS = 4,           /* 128 threads: what the longest row of a merge needs, see merge.c */
+  MAX_STAGES = 4,            /* of online softmax: more hide nothing more */
+  SYSTEM_SHARED_BYTES = 1024 /* that CUDA keeps of a CTA's share; CUDA C++ programming guide, compute capabilities */
 };
 
 static uint32_t round_up(uint32_t value, uint32_t multiple)
@@ -189,8 +190,25 @@ static bool fit_stages(sj_tile_plan *plan, const swa_jit_config *config, const s
   return most != 0;
 }
 
-/* A cluster's CTA: scores of its quarter of the positions, values of its quarter of head_dim. Mirrors struct
- * cluster_smem of kernel_templates/cluster/smem.cuh. */
+/* A cluster's CTA has whole rows of a quarter of the positions, and of all a quarter. Mirrors struct cta_smem of
+ * kernel_templates/cluster/smem.cuh, which asserts that the sizes are equal. */
+static uint32_t cluster_shared_bytes(const sj_tile_plan *plan, const swa_jit_config *config)
+{
+  const uint32_t own_positions = CLUSTER_POSITIONS / CLUSTER_SIZE, num_units = CLUSTER_POSITIONS / MMA_M;
+  const uint32_t groups = num_groups(config->kv_format);
+  const uint32_t factors = round_up(groups, CLUSTER_SIZE); /* a tail has one */
+  uint32_t bytes = own_positions * plan->row_bytes;
+  bytes += CLUSTER_POSITIONS * (config->head_dim / CLUSTER_SIZE + plan->row_bytes - config->head_dim);
+  bytes += MMA_M * (CLUSTER_POSITIONS + 8) * 2 + MMA_M * (num_units + 2) * 8; /* weights and figures */
+  bytes += plan->num_warps * 64 * (16 + 1);                                   /* parts and their rounds */
+  if (groups != 0) {
+    bytes += factors * own_positions * 2 + factors / CLUSTER_SIZE * CLUSTER_POSITIONS * 2;
+    bytes += own_positions * (factors + 1);
+  }
+  bytes += own_positions * COLUMN_INFO_BYTES + 16; /* the mbarrier, and two words */
+  return round_up(bytes, 128);
+}
+
 static swa_jit_status plan_cluster(sj_tile_plan *plan, const swa_jit_config *config, const sj_arch *arch)
 {
   if (arch->id < SWA_JIT_ARCH_SM_90A) {
@@ -200,7 +218,7 @@ static swa_jit_status plan_cluster(sj_tile_plan *plan, const swa_jit_config *con
   }
   cut_exact(plan, config);
   plan->min_ctas_per_sm = 2;
-  plan->shared_memory_bytes = CLUSTER_SHARED_BYTES;
+  plan->shared_memory_bytes = cluster_shared_bytes(plan, config);
   return SWA_JIT_OK;
 }
 

@@ -199,9 +199,9 @@ typedef struct swa_jit_config {
   uint32_t kernel;       /* swa_jit_kernel_kind; default SWA_JIT_KERNEL_DECODE */
   uint32_t splits;       /* 1: several CTAs may share a token's positions, see num_splits; 0: they may not; default 0 */
   uint32_t cluster_size; /* 4: a thread block cluster of four CTAs shares a token's head_group, which shortens a step of
-                           few tokens; 0: each CTA works by itself; default 0. 4 takes e4m3_slot and e4m3, head_dim 512,
-                           head_group 8 or 16, kv_tile 128, a window_size up to 128, no head_dim_v, extra_size or splits,
-                           and an architecture from sm_90a on */
+                           few tokens; 0: each CTA works by itself; default 0. 4 takes any kv_format but bf16,
+                           head_dim 512, head_group 8 or 16, kv_tile 128, a window_size up to 128, no head_dim_v,
+                           extra_size or splits, and an architecture from sm_90a on */
 } swa_jit_config;
 
 #define SWA_JIT_CONFIG_INIT                                                                                            \

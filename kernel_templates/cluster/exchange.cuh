@@ -18,7 +18,6 @@
 namespace swa::cluster
 {
 /* Eight threads have a row's 16 positions of a unit: two each. */
-constexpr unsigned unit_threads = unit_warps * warp_size;
 constexpr unsigned row_threads = 8;
 
 struct score_pair {
@@ -142,6 +141,9 @@ __device__ __forceinline__ void exchange_weights(const swa_params &params, cta_s
   figure.sum = row_sum(p0 + p1);
   bool has_position = __any_sync(0xffffffffu, column[0].bias == 0.0f || column[1].bias == 0.0f) != 0;
   figure.sum = has_position ? figure.sum : -0.0f;
+  //: if with_groups
+  send_factors(smem, pair.unit, threadIdx.x % unit_threads);
+  //: end
   send(smem, pair, ptx::cvt_f16x2(p0 * column[0].weight_scale, p1 * column[1].weight_scale), figure);
 }
 } // namespace swa::cluster

@@ -7,14 +7,14 @@
 
 #include "../plan.cuh"
 #include "../ptx/cp_async.cuh"
+#include "groups.cuh"
 #include "smem.cuh"
 
 namespace swa::cluster
 {
 constexpr unsigned warp_rows = own_positions / num_warps;
 constexpr unsigned warp_columns = positions / num_warps;
-constexpr unsigned row_lanes = head_dim / 16, column_lanes = own_dims / 16;
-static_assert(row_lanes == warp_size && warp_columns == 16 && warp_rows <= 16, "lanes 0 to 15 have columns, then rows");
+static_assert(warp_columns == 16 && warp_rows <= 16, "lanes 0 to 15 have columns, then rows");
 
 /* Of its warp_rows, which row a lane past the columns has; others repeat one. */
 __device__ __forceinline__ unsigned lane_row()
@@ -41,29 +41,46 @@ __device__ __forceinline__ const char *source_of(const char *source, unsigned fr
       __shfl_sync(0xffffffffu, reinterpret_cast<unsigned long long>(source), static_cast<int>(from)));
 }
 
+/* Units first_unit to first_unit + units, a power of two, of the rows of warp_rows lanes from first_lane on; of row i to
+ * shared row first_row + i * row_step, from byte `offset` of the row on. */
+template <unsigned first_unit, unsigned units, unsigned num_rows, unsigned row_step, class Layout>
+__device__ __forceinline__ void copy_units(unsigned target_rows, const char *source, unsigned first_lane,
+                                           unsigned first_row, unsigned offset, unsigned masked_lanes)
+{
+  constexpr unsigned rows_at_once = warp_size / units < num_rows ? warp_size / units : num_rows;
+  unsigned lane = threadIdx.x % warp_size, unit = first_unit + lane % units;
+#pragma unroll
+  for (unsigned i = 0; i < num_rows; i += rows_at_once) {
+    unsigned row = i + lane / units % rows_at_once, from = first_lane + row;
+    const char *row_source = source_of(source, from) + offset + unit * 16;
+    if (units * rows_at_once == warp_size || lane < units * rows_at_once) {
+      ptx::cp_async_16(target_rows + Layout::unit_offset(first_row + row * row_step, unit), row_source,
+                       (masked_lanes >> from & 1) != 0 ? 0 : 16);
+    }
+  }
+}
+
 __device__ __forceinline__ void copy_rows(cta_smem &smem, const char *source, unsigned masked_lanes)
 {
-  unsigned warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
-  unsigned target = ptx::shared_address(smem.rows) + row_layout::unit_offset(warp, lane);
-#pragma unroll
-  for (unsigned i = 0; i < warp_rows; i++) {
-    unsigned from = warp_columns + i;
-    ptx::cp_async_16(target + i * num_warps * head_dim, source_of(source, from) + lane * 16,
-                     (masked_lanes >> from & 1) != 0 ? 0 : 16);
-  }
+  unsigned target = ptx::shared_address(smem.rows), warp = threadIdx.x / warp_size;
+  copy_units<0, warp_size, warp_rows, num_warps, k_layout>(target, source, warp_columns, warp, 0, masked_lanes);
+  //: if with_tail
+  copy_units<warp_size, row_bytes / 16 - warp_size, warp_rows, num_warps, k_layout>(target, source, warp_columns, warp,
+                                                                                    0, masked_lanes);
+  //: end
 }
 
 __device__ __forceinline__ void copy_columns(cta_smem &smem, const char *source, unsigned masked_lanes)
 {
-  constexpr unsigned rows_at_once = warp_size / column_lanes;
-  unsigned warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size, unit = lane % column_lanes;
-#pragma unroll
-  for (unsigned i = 0; i < warp_columns; i += rows_at_once) {
-    unsigned from = i + lane / column_lanes;
-    ptx::cp_async_16(ptx::shared_address(smem.columns) + column_layout::unit_offset(warp * warp_columns + from, unit),
-                     source_of(source, from) + cta_rank() * own_dims + unit * 16,
-                     (masked_lanes >> from & 1) != 0 ? 0 : 16);
+  unsigned target = ptx::shared_address(smem.columns), first = threadIdx.x / warp_size * warp_columns;
+  unsigned offset = cta_rank() * own_dims;
+  copy_units<0, own_dims / 16, warp_columns, 1, column_layout>(target, source, 0, first, offset, masked_lanes);
+  //: if with_tail
+  if (cta_rank() == cluster_ctas - 1) {
+    copy_units<own_dims / 16, (column_bytes - own_dims) / 16, warp_columns, 1, column_layout>(target, source, 0, first,
+                                                                                              offset, masked_lanes);
   }
+  //: end
 }
 
 /* Starts the copies, a group of rows and one of columns; the scales of this CTA's rows are there behind a barrier. */
@@ -89,6 +106,9 @@ __device__ __forceinline__ void gather(const swa_params &params, const cta_plan 
   if (lane >= warp_columns && lane < warp_columns + warp_rows) {
     float scale = k_format::row_scale(scales);
     smem.column[lane_row()] = make_column(scale, scale, is_masked);
+    //: if with_groups
+    store_groups(smem, lane_row(), scales, is_masked);
+    //: end
   }
 }
 } // namespace swa::cluster

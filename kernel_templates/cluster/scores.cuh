@@ -13,7 +13,7 @@
 #include "../plan.cuh"
 #include "../ptx/convert.cuh"
 #include "../ptx/mma_sync.cuh"
-#include "smem.cuh"
+#include "groups.cuh"
 
 namespace swa::cluster
 {
@@ -73,27 +73,88 @@ struct products {
   float of[2][2][2]; /* [row][column tile][column] */
 };
 
-__device__ __forceinline__ products multiply(const cta_smem &smem, const score_warp &w, const q_words &q)
+/* A thread's fragments of a chunk, of two KV rows: by step, elements 16 q + 4 step on. */
+struct row_fragments {
+  unsigned b[2][4][2];
+};
+
+/* source: of the chunk's bytes that the thread has of the first row. */
+__device__ __forceinline__ void load_codes(const cta_smem &smem, const score_warp &w, unsigned source,
+                                           [[maybe_unused]] unsigned chunk, row_fragments &fragments)
 {
+#pragma unroll
+  for (unsigned n = 0; n < 2; n++) {
+    ptx::words4 codes = ptx::ld_shared_v4(source + n * mma_n * row_bytes);
+    //: if with_groups
+    unsigned group = ((w.part * warp_chunks + chunk) * chunk_dims + w.q * 16) / group_dims;
+    unsigned factor = own_factor_of(smem, group, w.unit * unit_positions + n * mma_n + w.g);
+    //: end
+#pragma unroll
+    for (unsigned step = 0; step < 4; step++) {
+      unsigned(&b)[2] = fragments.b[n][step];
+      k_format::widen(codes.w[step], b[0], b[1]);
+      //: if with_groups
+      b[0] = ptx::mul_f16x2(b[0], factor);
+      b[1] = ptx::mul_f16x2(b[1], factor);
+      //: end
+    }
+  }
+}
+
+//: if with_tail
+/* Marks rows whose tail does not fit f16 in their unit. */
+__device__ __forceinline__ void load_tail(cta_smem &smem, const score_warp &w, row_fragments &fragments)
+{
+  unsigned row = w.unit * unit_positions + w.g;
+  unsigned source = ptx::shared_address(smem.rows) + k_layout::unit_offset(row, k_format::code_dims / 16 + 2 * w.q);
+#pragma unroll
+  for (unsigned n = 0; n < 2; n++) {
+    unsigned factor = own_factor_of(smem, num_factors - 1, row + n * mma_n);
+    bool has_too_large = false;
+#pragma unroll
+    for (unsigned half = 0; half < 2; half++) {
+      ptx::words4 x = ptx::ld_shared_v4((source ^ half * 16) + n * mma_n * row_bytes);
+#pragma unroll
+      for (unsigned i = 0; i < 4; i++) {
+        unsigned &b = fragments.b[n][half * 2 + i / 2][i % 2];
+        b = narrow_tail(x.w[i], factor);
+        has_too_large |= is_too_large(b);
+      }
+    }
+    if ((__ballot_sync(0xffffffffu, has_too_large) >> w.g * 4 & 15) != 0 && w.q == 0) {
+      smem.is_doubtful[row + n * mma_n] = 1;
+    }
+  }
+}
+//: end
+
+__device__ __forceinline__ products multiply(cta_smem &smem, const score_warp &w, const q_words &q)
+{
+  products made;
   float sums[2][2][4] = {}; /* even and odd steps apart: more products that do not wait for each other */
-  unsigned row = ptx::shared_address(smem.rows) + row_layout::unit_offset(w.unit * unit_positions + w.g, w.q);
+  unsigned row = ptx::shared_address(smem.rows) + k_layout::unit_offset(w.unit * unit_positions + w.g, w.q);
 #pragma unroll
   for (unsigned chunk = 0; chunk < warp_chunks; chunk++) {
-    unsigned source = row_layout::chunk_address(row, chunk) + w.part * (warp_chunks * chunk_dims);
-    ptx::words4 codes[2] = {ptx::ld_shared_v4(source), ptx::ld_shared_v4(source + mma_n * head_dim)};
+    row_fragments fragments;
+    //: if with_tail
+    if (chunk == warp_chunks - 1 && w.part == unit_warps - 1) {
+      load_tail(smem, w, fragments);
+    } else
+    //: end
+    {
+      load_codes(smem, w, k_layout::chunk_address(row, chunk) + w.part * (warp_chunks * chunk_dims), chunk, fragments);
+    }
 #pragma unroll
     for (unsigned step = 0; step < 4; step++) {
       const unsigned(&low)[4] = q.row[0][chunk][step / 2].w, (&high)[4] = q.row[1][chunk][step / 2].w;
       unsigned k = step % 2 * 2;
 #pragma unroll
       for (unsigned n = 0; n < 2; n++) {
-        unsigned b0, b1;
-        k_format::widen(codes[n].w[step], b0, b1);
-        ptx::mma_m16n8k16_f16(sums[step % 2][n], low[k], high[k], low[k + 1], high[k + 1], b0, b1);
+        const unsigned(&b)[2] = fragments.b[n][step];
+        ptx::mma_m16n8k16_f16(sums[step % 2][n], low[k], high[k], low[k + 1], high[k + 1], b[0], b[1]);
       }
     }
   }
-  products made;
 #pragma unroll
   for (unsigned i = 0; i < 8; i++) {
     made.of[i / 4][i / 2 % 2][i % 2] = sums[0][i / 2 % 2][i / 4 * 2 + i % 2] + sums[1][i / 2 % 2][i / 4 * 2 + i % 2];

@@ -24,7 +24,17 @@ constexpr unsigned unit_positions = mma_k;
 constexpr unsigned num_units = positions / unit_positions;
 constexpr unsigned own_units = own_positions / unit_positions;
 constexpr unsigned unit_warps = num_warps / own_units;
+constexpr unsigned unit_threads = unit_warps * warp_size;
 constexpr unsigned warp_chunks = num_chunks / unit_warps;
+
+/* Rows with scales by group: factors of the groups, and of the tail where there is one as of one group more. */
+constexpr unsigned group_dims = k_format::num_groups != 0 ? k_format::group_dims : head_dim;
+constexpr unsigned num_factors = k_format::num_groups != 0 ? head_dim / group_dims : 0;
+constexpr unsigned own_factors = num_factors / cluster_ctas;
+constexpr bool has_tail = k_format::code_dims != head_dim;
+
+/* Of a row, a CTA's part: the last one's has the tail, whose elements have two bytes. */
+constexpr unsigned column_bytes = own_dims + (has_tail ? k_format::copied_bytes - head_dim : 0);
 
 /* Values: every warp has the same number of own_dims, for all heads. */
 constexpr unsigned warp_dims = own_dims / num_warps;
@@ -40,24 +50,31 @@ struct unit_figure {
 };
 
 struct alignas(128) cta_smem {
-  unsigned char rows[own_positions][head_dim];      /* whole KV rows of this CTA's positions, swizzled */
-  unsigned char columns[positions][own_dims];       /* of every row, this CTA's part of head_dim, swizzled */
+  unsigned char rows[own_positions][row_bytes];     /* whole KV rows of this CTA's positions, swizzled */
+  unsigned char columns[positions][column_bytes];   /* of every row, this CTA's part of head_dim, swizzled */
   unsigned short weights[pass_rows][positions + 8]; /* f16, relative to their unit's top; from all CTAs */
   unit_figure figure[pass_rows][num_units + 2];     /* from all CTAs. Padded as weights are, against bank conflicts */
   ptx::words4 part[own_units][unit_warps][2]
                   [warp_size]; /* products over a warp's part of head_dim, in fragment order */
   unsigned char round[own_units][unit_warps][2][warp_size]; /* in which a row of them was finite, see scores.cuh */
+  //: if with_groups
+  unsigned short own_factor[num_factors][own_positions]; /* f16, of a tail bf16; of this CTA's rows, see groups.cuh */
+  unsigned short factor[own_factors][positions];         /* of this CTA's part of head_dim; from all CTAs */
+  k_format::row_scales scales[own_positions];
+  alignas(16) unsigned char is_doubtful[own_positions];
+  //: end
   column_info column[own_positions];
-  unsigned long long arrived;            /* mbarrier: weights and figures are there */
+  unsigned long long arrived;            /* mbarrier: weights, figures and factors are there */
   unsigned parts_with_rounds[own_units]; /* a bit a part: whose rounds are not all 0, and stand in `round` */
 };
 static_assert(sizeof(cta_smem) == shared_memory_bytes, "src/tile_plan.c has another size");
 
 /* What arrives from all CTAs. */
-constexpr unsigned arriving_bytes = pass_rows * (positions * 2 + num_units * sizeof(unit_figure));
+constexpr unsigned arriving_bytes =
+    pass_rows * (positions * 2 + num_units * sizeof(unit_figure)) + own_factors * positions * 2;
 
-using row_layout = swa::row_layout<head_dim>;
-using column_layout = swa::row_layout<own_dims>;
+using k_layout = row_layout<row_bytes>;
+using column_layout = row_layout<column_bytes>;
 
 __device__ __forceinline__ unsigned cta_rank()
 {

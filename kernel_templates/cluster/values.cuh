@@ -6,6 +6,7 @@
 #include "../heads.cuh"
 #include "../ptx/convert.cuh"
 #include "../ptx/mma_sync.cuh"
+#include "groups.cuh"
 #include "smem.cuh"
 
 namespace swa::cluster
@@ -48,38 +49,98 @@ __device__ __forceinline__ row_totals make_totals(const cta_smem &smem)
   return totals;
 }
 
-/* Sums of the values of 16 elements: even ones and odd ones. */
+/* Sums of the values of 16 elements: of codes even ones and odd ones, of a tail the first 8 and the next. */
 struct value_tiles {
-  float even[4], odd[4];
+  float of[2][4];
 };
+
+__device__ __forceinline__ ptx::words4 load_weights(const cta_smem &smem, const row_totals &totals, unsigned unit)
+{
+  unsigned lane = threadIdx.x % warp_size;
+  ptx::words4 a =
+      ptx::ldmatrix_x4(ptx::shared_address(&smem.weights[lane % 16][lane / 16 * 8]) + unit * unit_positions * 2);
+#pragma unroll
+  for (unsigned k = 0; k < 4; k++) {
+    a.w[k] = ptx::mul_f16x2(a.w[k], totals.factor[k % 2][unit]);
+  }
+  return a;
+}
+
+//: if with_groups
+/* Of the warp's group and a thread's positions of a unit: 2 q, 2 q + 1, and those 8 on. */
+struct position_factors {
+  unsigned of[2];
+};
+
+__device__ __forceinline__ position_factors load_factors(const cta_smem &smem, unsigned unit)
+{
+  unsigned group = threadIdx.x / warp_size * warp_dims / group_dims;
+  const unsigned *pairs =
+      reinterpret_cast<const unsigned *>(&smem.factor[group][unit * unit_positions + threadIdx.x % 4 * 2]);
+  return position_factors{pairs[0], pairs[4]};
+}
+//: end
 
 __device__ __forceinline__ value_tiles make_values(const cta_smem &smem, const row_totals &totals)
 {
   value_tiles tiles = {};
   unsigned warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
   unsigned columns = ptx::shared_address(smem.columns) + column_layout::unit_offset(lane, warp);
-  unsigned weights = ptx::shared_address(&smem.weights[lane % 16][lane / 16 * 8]);
 #pragma unroll
   for (unsigned u = 0; u < num_units; u += 2) {
-    ptx::words4 codes = ptx::ldmatrix_x4_trans(columns + u * unit_positions * own_dims);
+    ptx::words4 codes = ptx::ldmatrix_x4_trans(columns + u * unit_positions * column_bytes);
 #pragma unroll
     for (unsigned i = 0; i < 2; i++) {
-      ptx::words4 a = ptx::ldmatrix_x4(weights + (u + i) * unit_positions * 2);
-#pragma unroll
-      for (unsigned k = 0; k < 4; k++) {
-        a.w[k] = ptx::mul_f16x2(a.w[k], totals.factor[k % 2][u + i]);
-      }
-      unsigned even[2], odd[2];
+      ptx::words4 a = load_weights(smem, totals, u + i);
+      unsigned b[2][2];
+      //: if with_groups
+      position_factors factors = load_factors(smem, u + i);
+      //: end
 #pragma unroll
       for (unsigned k = 0; k < 2; k++) {
-        v_format::widen_v(ptx::prmt<0x3120>(codes.w[2 * i + k]), even[k], odd[k]);
+        v_format::widen_v(ptx::prmt<0x3120>(codes.w[2 * i + k]), b[0][k], b[1][k]);
+        //: if with_groups
+        b[0][k] = ptx::mul_f16x2(b[0][k], factors.of[k]);
+        b[1][k] = ptx::mul_f16x2(b[1][k], factors.of[k]);
+        //: end
       }
-      ptx::mma_m16n8k16_f16(tiles.even, a.w[0], a.w[1], a.w[2], a.w[3], even[0], even[1]);
-      ptx::mma_m16n8k16_f16(tiles.odd, a.w[0], a.w[1], a.w[2], a.w[3], odd[0], odd[1]);
+#pragma unroll
+      for (unsigned t = 0; t < 2; t++) {
+        ptx::mma_m16n8k16_f16(tiles.of[t], a.w[0], a.w[1], a.w[2], a.w[3], b[t][0], b[t][1]);
+      }
     }
   }
   return tiles;
 }
+
+//: if with_tail
+/* Whether the warp's elements are of the tail: those of the last CTA's last warps. */
+constexpr unsigned code_warps = (k_format::code_dims - (cluster_ctas - 1) * own_dims) / warp_dims;
+__device__ __forceinline__ bool has_tail_columns()
+{
+  return cta_rank() == cluster_ctas - 1 && threadIdx.x / warp_size >= code_warps;
+}
+
+__device__ __forceinline__ value_tiles make_tail_values(const cta_smem &smem, const row_totals &totals)
+{
+  value_tiles tiles = {};
+  unsigned lane = threadIdx.x % warp_size,
+           unit_16 = code_warps + (threadIdx.x / warp_size - code_warps) * 2 + lane / 16;
+  unsigned columns = ptx::shared_address(smem.columns) + column_layout::unit_offset(lane % 16, unit_16);
+#pragma unroll
+  for (unsigned u = 0; u < num_units; u++) {
+    ptx::words4 x = ptx::ldmatrix_x4_trans(columns + u * unit_positions * column_bytes);
+    ptx::words4 a = load_weights(smem, totals, u);
+    position_factors factors = load_factors(smem, u);
+#pragma unroll
+    for (unsigned t = 0; t < 2; t++) {
+      ptx::mma_m16n8k16_f16(tiles.of[t], a.w[0], a.w[1], a.w[2], a.w[3], narrow_tail(x.w[2 * t], factors.of[0]),
+                            narrow_tail(x.w[2 * t + 1], factors.of[1]));
+    }
+  }
+  return tiles;
+}
+//: end
 
 //: if with_lse
 /* By the first CTA's first warp, a thread of each quad. */
@@ -117,9 +178,18 @@ __device__ __forceinline__ void store_values(const swa_params &params, const cta
     float factor = ptx::rcp(divisor);
     unsigned head = lane / 4 + half * 8;
     if (head < plan.num_heads) {
-      char *out = out_row(params, plan, head) + 2 * (cta_rank() * own_dims + warp * warp_dims + lane % 4 * 4);
-      ptx::st_global_v2(out, ptx::cvt_bf16x2(tiles.even[2 * half] * factor, tiles.odd[2 * half] * factor),
-                        ptx::cvt_bf16x2(tiles.even[2 * half + 1] * factor, tiles.odd[2 * half + 1] * factor));
+      char *out = out_row(params, plan, head) + 2 * (cta_rank() * own_dims + warp * warp_dims);
+      const float(&first)[4] = tiles.of[0], (&second)[4] = tiles.of[1];
+      //: if with_tail
+      if (has_tail_columns()) {
+        ptx::st_global_u32(out + lane % 4 * 4, ptx::cvt_bf16x2(first[2 * half] * factor, first[2 * half + 1] * factor));
+        ptx::st_global_u32(out + lane % 4 * 4 + 16,
+                           ptx::cvt_bf16x2(second[2 * half] * factor, second[2 * half + 1] * factor));
+        continue;
+      }
+      //: end
+      ptx::st_global_v2(out + lane % 4 * 8, ptx::cvt_bf16x2(first[2 * half] * factor, second[2 * half] * factor),
+                        ptx::cvt_bf16x2(first[2 * half + 1] * factor, second[2 * half + 1] * factor));
     }
   }
 }

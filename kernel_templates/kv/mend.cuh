@@ -14,6 +14,7 @@
 #include "../ptx/convert.cuh"
 #include "../smem_plan.cuh"
 #include "../softmax.cuh"
+#include "row_byte.cuh"
 
 namespace swa::kv
 {
@@ -57,26 +58,15 @@ __device__ __forceinline__ unsigned stored_byte(const smem_plan &smem, unsigned 
   return smem.figures.of_rows.scale_bytes[group / 4][row] >> group % 4 * 8 & 255;
 }
 
-/* The byte of a row by what it holds: the largest of a group that is not all zeros, and large enough for the tail to
- * stay below f16's largest. */
 template <class K>
 __device__ __forceinline__ unsigned true_row_byte(const smem_plan &smem, unsigned row)
 {
-  const unsigned char *bytes = smem.rows[0];
-  unsigned row_byte = least_row_byte;
-#pragma unroll 1
-  for (unsigned at = 0; at < K::copied_bytes / 4; at++) {
-    unsigned word = *reinterpret_cast<const unsigned *>(bytes + k_layout::unit_offset(row, at / 4) + at % 4 * 4);
-    if (at * 4 < K::code_dims) {
-      unsigned byte = stored_byte(smem, row, at * 4 / K::group_dims);
-      row_byte = max(row_byte, (word & 0x7f7f7f7fu) == 0 || byte == e8m0_nan ? 0 : byte);
-    } else {
-      unsigned low = word >> 7 & 255, high = word >> 23 & 255; /* exponents: a number is below 2^(exponent - 126) */
-      unsigned exponent = max(low == 255 ? 0 : low, high == 255 ? 0 : high);
-      row_byte = max(row_byte, exponent < 14 ? 0 : exponent - 14);
-    }
+  typename K::row_scales scales;
+#pragma unroll
+  for (unsigned word = 0; word < sizeof(scales) / 4; word++) {
+    scales.w[word] = smem.figures.of_rows.scale_bytes[word][row];
   }
-  return min(row_byte, largest_row_byte);
+  return true_row_byte<K, k_layout>(smem.rows[0], row, scales);
 }
 
 /* 16 elements of a tail as f16 in the row's unit. Even elements come first: column tiles of values are then as of

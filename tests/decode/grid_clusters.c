@@ -61,6 +61,23 @@ static const char *const cluster_lines[] = {
     CLUSTER "block_size=1 num_blocks=900 scales=random seed=3165",
     CLUSTER "num_tokens=3 num_heads=24 q_layout=slice out_layout=heads_outside lse_gap=3 index_gap=5 seed=3166",
     CLUSTER "num_tokens=3 num_heads=24 q_layout=heads_outside out_layout=padded lse_layout=heads_outside seed=3167",
+    /* footers: scale bytes of all sizes, tails that are too large for their row's unit, hollow groups, NaN */
+    CLUSTER "kv_format=footer_584 num_tokens=4 lens=uniform slots=masked_some seed=3181",
+    CLUSTER "kv_format=footer_584 num_tokens=3 scale_bytes=random head_group=8 num_heads=8 seed=3182",
+    CLUSTER "kv_format=footer_584 num_tokens=4 scale_bytes=hollow lens=uniform seed=3183",
+    CLUSTER "kv_format=footer_584 num_tokens=3 bf16=large scale_bytes=one lens=uniform seed=3184",
+    CLUSTER "kv_format=footer_584 num_tokens=3 bf16=tiny sinks=normal seed=3185",
+    CLUSTER "kv_format=footer_584 num_tokens=6 scale_bytes=nan lens=uniform seed=3186",
+    CLUSTER "kv_format=footer_584 num_tokens=4 codes=nan scale_bytes=near seed=3187",
+    CLUSTER "kv_format=footer_584 num_tokens=2 num_heads=13 q_exponent=20 bf16=large lens=uniform seed=3188",
+    CLUSTER "kv_format=footer_584 num_tokens=8 scale_bytes=all lens=one seed=3189",
+    CLUSTER "kv_format=footer_584 block_size=3 num_blocks=60 block_gap=8 num_tokens=3 scores=m20 seed=3190",
+    CLUSTER "kv_format=footer_584 window_size=33 num_tokens=3 scores=sharp sinks=special lse_form=3 seed=3191",
+    CLUSTER "kv_format=footer_528 num_tokens=4 lens=uniform slots=masked_some seed=3192",
+    CLUSTER "kv_format=footer_528 num_tokens=3 scale_bytes=random head_group=8 num_heads=8 seed=3193",
+    CLUSTER "kv_format=footer_528 num_tokens=4 scale_bytes=hollow lens=uniform scores=m5 seed=3194",
+    CLUSTER "kv_format=footer_528 num_tokens=6 scale_bytes=nan lens=uniform seed=3195",
+    CLUSTER "kv_format=footer_528 num_tokens=3 num_heads=128 slots=masked_all seed=3196",
     /* heads that do not fill a group, sinks, forms of LSE, the soft cap */
     CLUSTER "num_heads=1 seed=3171",
     CLUSTER "num_heads=9 head_group=8 lse=none seed=3172",
@@ -81,6 +98,10 @@ decode_lines decode_grid_clusters(void)
 /* Of the general form, what clusters take. */
 void decode_grid_random_clusters(uint32_t seed, decode_case *which_out)
 {
+  static const uint32_t formats[] = {SWA_JIT_KV_E4M3_SLOT, SWA_JIT_KV_E4M3, SWA_JIT_KV_FOOTER_584,
+                                     SWA_JIT_KV_FOOTER_584, SWA_JIT_KV_FOOTER_528};
+  static const uint32_t scale_bytes[] = {DECODE_SCALE_BYTES_REAL, DECODE_SCALE_BYTES_REAL,   DECODE_SCALE_BYTES_NEAR,
+                                         DECODE_SCALE_BYTES_ONE,  DECODE_SCALE_BYTES_RANDOM, DECODE_SCALE_BYTES_NAN};
   random_stream random = random_start(seed, RANDOM_FOR_GRID, 2);
   decode_case drawn;
 
@@ -96,7 +117,15 @@ void decode_grid_random_clusters(uint32_t seed, decode_case *which_out)
   which_out->kv_tile = 128;
   which_out->window_size = random_below(&random, 2) == 0 ? 128 : 1 + random_below(&random, 128);
   which_out->num_tokens = 1 + random_below(&random, 6);
-  which_out->kv_format = random_below(&random, 2);
-  which_out->scale_type = which_out->kv_format == SWA_JIT_KV_E4M3_SLOT ? which_out->scale_type : SWA_JIT_FLOAT32;
+  which_out->kv_format = formats[random_below(&random, COUNT(formats))];
+  if (which_out->kv_format != SWA_JIT_KV_E4M3_SLOT) {
+    which_out->scale_type = SWA_JIT_FLOAT32;
+  }
+  if (which_out->kv_format >= SWA_JIT_KV_FOOTER_584) { /* rows without gaps, blocks at multiples of 16 bytes */
+    which_out->scales = DECODE_SCALES_ONE;
+    which_out->scale_bytes = scale_bytes[random_below(&random, COUNT(scale_bytes))];
+    which_out->slot_gap = 0;
+    which_out->block_gap += which_out->kv_format == SWA_JIT_KV_FOOTER_584 ? which_out->block_size * 8 % 16 : 0;
+  }
   which_out->codes = random_below(&random, 8) == 0 ? DECODE_CODES_NAN : DECODE_CODES_NORMAL;
 }

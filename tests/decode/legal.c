@@ -56,7 +56,7 @@ static const char *find_range_fault(const decode_case *which)
 static bool is_for_clusters(const decode_case *which)
 {
   return which->cluster_size == 4 && which->head_dim == 512 && which->head_group <= 16 && which->kv_tile == 128
-         && which->window_size <= 128 && which->kv_format <= SWA_JIT_KV_E4M3 && which->head_dim_v == 0
+         && which->window_size <= 128 && which->kv_format != SWA_JIT_KV_BF16 && which->head_dim_v == 0
          && which->extra_size == 0 && which->num_splits == 0;
 }
 
