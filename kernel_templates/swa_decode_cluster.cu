@@ -18,17 +18,25 @@
 
 namespace swa::cluster
 {
+/* Q's loads while lens is on its way, or behind the index, which rows wait for: which is faster was measured. */
+constexpr bool q_goes_first = has_tail;
+
 /* False: no position, or every one is masked, and nothing is stored. The cluster's CTAs agree. */
 __device__ __forceinline__ bool decode(const swa_params &params, const cta_plan &plan, cta_smem &smem)
 {
+  score_warp w = make_score_warp();
+  q_words q;
+  if (q_goes_first) {
+    load_q(params, plan, w, q);
+  }
   if (plan.len == 0) {
     ptx::barrier_cluster_wait();
     return false;
   }
-  score_warp w = make_score_warp();
   index_type index = load_lane_index(params, plan);
-  q_words q;
-  load_q(params, plan, w, q); /* behind the index, which rows wait for */
+  if (!q_goes_first) {
+    load_q(params, plan, w, q);
+  }
   float sink[2] = {};
   //: if with_sinks
   sink[0] = load_sink(params, plan, w.g);

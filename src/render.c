@@ -166,9 +166,9 @@ static const char *const merge_names[] = {
     TEMPLATE("swa_merge.cu"),       TEMPLATE("ptx/griddepcontrol.cuh"),
 };
 static const char *const cluster_names[] = {
-    TEMPLATE("ptx/cluster.cuh"),       TEMPLATE("cluster/smem.cuh"),     TEMPLATE("cluster/gather.cuh"),
-    TEMPLATE("cluster/scores.cuh"),    TEMPLATE("cluster/exchange.cuh"), TEMPLATE("cluster/values.cuh"),
-    TEMPLATE("swa_decode_cluster.cu"),
+    TEMPLATE("ptx/cluster.cuh"),    TEMPLATE("cluster/smem.cuh"),      TEMPLATE("cluster/groups.cuh"),
+    TEMPLATE("cluster/gather.cuh"), TEMPLATE("cluster/scores.cuh"),    TEMPLATE("cluster/exchange.cuh"),
+    TEMPLATE("cluster/values.cuh"), TEMPLATE("swa_decode_cluster.cu"),
 };
 static const char *const cta_names[] = {
     TEMPLATE("smem_plan.cuh"), TEMPLATE("softmax.cuh"), TEMPLATE("kv/mend.cuh"),
