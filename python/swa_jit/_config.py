@@ -34,6 +34,7 @@ class Config:
 
     ``kv_format`` and ``extra_format``: "e4m3_slot", "e4m3", "bf16", "footer_584" or "footer_528". ``index_type`` and
     ``lens_type``: "int32" or "int64". ``scale_type``: "float32" or "bfloat16". ``kernel``: "decode" or "merge".
+    ``cluster_size``: 0, or 4 for thread block clusters of four CTAs that share a token's heads.
     """
 
     arch: str = "native"
@@ -53,6 +54,7 @@ class Config:
     extra_format: str = "e4m3_slot"
     kernel: str = "decode"
     splits: bool = False
+    cluster_size: int = 0
 
     @classmethod
     def from_text(cls, text: str) -> Config:
@@ -80,13 +82,15 @@ class Config:
         return shared.value
 
     def pick(self, num_tokens: int, num_heads: int, num_sms: int = 0) -> Config:
-        """The same with the ``head_group`` and ``kv_tile`` that were measured fastest. ``num_heads``: of one KV head;
-        ``num_tokens``: tokens times KV heads. ``num_sms`` 0: the architecture's usual number."""
+        """The same with the ``head_group``, ``kv_tile`` and ``cluster_size`` that were measured fastest. ``num_heads``:
+        of one KV head; ``num_tokens``: tokens times KV heads. ``num_sms`` 0: the architecture's usual number."""
         lib = _native.native()
         struct = self._struct()
         counts = [_count("num_tokens", num_tokens), _count("num_heads", num_heads), _count("num_sms", num_sms)]
         lib.check(lib.pick(*counts, ctypes.byref(struct)))
-        return dataclasses.replace(self, head_group=struct.head_group, kv_tile=struct.kv_tile)
+        return dataclasses.replace(
+            self, head_group=struct.head_group, kv_tile=struct.kv_tile, cluster_size=struct.cluster_size
+        )
 
     def pick_splits(self, num_tokens: int, num_heads: int, num_kv_heads: int = 1, num_sms: int = 0) -> int:
         """How many CTAs should share a token's positions; 1 where ``splits`` is false."""

@@ -14,7 +14,7 @@ from ._arrays import Array
 from ._config import Config
 from ._errors import ArgumentError, Error
 from ._library import Kernel, Library, default_library, logger
-from ._plan import Device, Plan, check_kernel, choose
+from ._plan import Device, Plan, check_kernel, choose, given_tiles
 from ._problem import Options, Problem
 
 # "float64" or "emulator". Without it: the software device that SWA_JIT_CUDA names, else float64.
@@ -47,8 +47,7 @@ def decode(arrays: Arrays, problem: Problem, options: Options, library: Library 
 
 def _check_some_kernel(config: Config, options: Options) -> None:
     """Raises where no architecture has such a kernel."""
-    chosen = {"head_group": options.head_group, "kv_tile": options.kv_tile}
-    config = config.replace(**{name: value for name, value in chosen.items() if value is not None})
+    config = config.replace(splits=(options.num_splits or 1) > 1, **given_tiles(options))
     for arch in ("sm_90a", "sm_80", "sm_100a"):
         try:
             config.replace(arch=arch).check()

@@ -52,6 +52,7 @@ def decode(
     dependent: bool = False,
     head_group: int | None = None,
     kv_tile: int | None = None,
+    cluster_size: int | None = None,
     kernel: Kernel | None = None,
     library: Library | None = None,
     stream: Any = None,
@@ -86,7 +87,8 @@ def decode(
         num_splits: CTAs that share a token's positions; left out: picked (1 below 256 positions).
         workspace: bytes for splits, zeroed once; left out: one a stream that is kept.
         dependent: programmatic dependent launch.
-        head_group, kv_tile: of the kernel; left out: picked for T and H.
+        head_group, kv_tile, cluster_size: of the kernel; left out: picked for T and H. cluster_size 4: clusters of
+            four CTAs, by default of head_group 16 and kv_tile 128; 0: none, as where only one of the others is given.
         kernel: one that was got before, in place of all that is picked.
         library: left out: the one that calls share (:func:`default_library`).
         stream: for tensors of other frameworks than PyTorch, whose current stream of q's device it always is: an
@@ -121,6 +123,7 @@ def decode(
         and dependent is False
         and head_group is None
         and kv_tile is None
+        and cluster_size is None
     ):
         short = (q, kv, indices, lens, inv_scale, sinks, out, made_lse)
         usual = (block_size, scale, window_size, kv_format)
@@ -141,6 +144,7 @@ def decode(
         dependent,
         head_group,
         kv_tile,
+        cluster_size,
     )
     tensors = (
         q,

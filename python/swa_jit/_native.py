@@ -62,6 +62,7 @@ class Config(Structure):
             "extra_format",
             "kernel",
             "splits",
+            "cluster_size",
         )
     ]
 
@@ -252,7 +253,11 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 # What each initialiser must write for the layouts to agree: a field far from its place would not get these.
 _DEFAULTS: list[tuple[str, type[Structure], dict[str, Any]]] = [
     ("swa_jit_options_init_sized", Options, {"cache_limit_bytes": 0}),
-    ("swa_jit_config_init_sized", Config, {"arch": 100, "head_dim": 512, "window_size": 128, "lse": 1, "splits": 0}),
+    (
+        "swa_jit_config_init_sized",
+        Config,
+        {"arch": 100, "head_dim": 512, "window_size": 128, "lse": 1, "splits": 0, "cluster_size": 0},
+    ),
     (
         "swa_jit_decode_args_init_sized",
         DecodeArgs,

@@ -21,6 +21,8 @@ _WORKSPACE_BYTES = _native.DecodeArgs.workspace_bytes.offset // 8
 # Positions from which on it is asked whether CTAs should share a token's: the rule of swa_jit_pick_splits needs two
 # shares of 128.
 _SPLIT_POSITIONS = 256
+# Of clusters where the caller gives no other.
+_CLUSTER_TILES = {"head_group": 16, "kv_tile": 128}
 
 
 class Layout:
@@ -187,14 +189,29 @@ def choose(problem: Problem, options: Options, device: Device) -> tuple[Config, 
 
 
 def _tiled(config: Config, problem: Problem, options: Options, device: Device) -> Config:
-    if options.head_group is None or options.kv_tile is None:
-        heads = problem.num_heads // problem.num_kv_heads
-        config = config.pick(max(problem.num_tokens * problem.num_kv_heads, 1), max(heads, 1), device.num_sms)
-    if options.head_group is not None:
-        config = config.replace(head_group=options.head_group)
-    if options.kv_tile is not None:
-        config = config.replace(kv_tile=options.kv_tile)
-    return config
+    given = given_tiles(options)
+    if "head_group" not in given or "kv_tile" not in given:
+        num_heads = max(problem.num_heads // problem.num_kv_heads, 1)
+        load = (max(problem.num_tokens * problem.num_kv_heads, 1), num_heads, device.num_sms)
+        picked = config.pick(*load)
+        if given and picked.cluster_size:
+            # Of clusters, which are not wanted. Splits do not go with clusters: a pick for them has none.
+            picked = config.replace(splits=True).pick(*load).replace(splits=config.splits)
+        config = picked
+    return config.replace(**given)
+
+
+def given_tiles(options: Options) -> dict[str, int]:
+    """What is not picked of head_group, kv_tile and cluster_size."""
+    given = {
+        "head_group": options.head_group,
+        "kv_tile": options.kv_tile,
+        "cluster_size": options.cluster_size,
+    }
+    found = {name: value for name, value in given.items() if value is not None}
+    if options.cluster_size:
+        return {**_CLUSTER_TILES, **found}
+    return {**found, "cluster_size": 0} if found else {}
 
 
 def check_kernel(kernel: Kernel, problem: Problem) -> None:

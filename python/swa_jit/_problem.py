@@ -58,6 +58,7 @@ class Options(NamedTuple):
     dependent: bool = False
     head_group: int | None = None
     kv_tile: int | None = None
+    cluster_size: int | None = None
 
 
 class Pool(NamedTuple):
@@ -143,6 +144,7 @@ def full_options(given: tuple[Any, ...]) -> Options:
         flag("dependent", options.dependent),
         size("head_group"),
         size("kv_tile"),
+        None if options.cluster_size is None else whole("cluster_size", options.cluster_size),
     )
 
 

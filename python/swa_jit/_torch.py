@@ -335,7 +335,7 @@ _TENSOR_SCHEMA = "Tensor q, Tensor kv, Tensor indices, Tensor lens, " + ", ".joi
 _OPTION_SCHEMA = (
     "SymInt? block_size, float? scale, SymInt? window_size, str? kv_format, float kv_scale, float v_scale, "
     "float soft_cap, SymInt? extra_block_size, str? extra_format, float extra_scale, int lse_form, int? num_splits, "
-    "bool dependent, int? head_group, int? kv_tile"
+    "bool dependent, int? head_group, int? kv_tile, int? cluster_size"
 )
 _operators: Any = torch.library.Library("swa_jit", "DEF")  # type: ignore[no-untyped-call,unused-ignore]
 _operators.define(f"decode({_TENSOR_SCHEMA}, Tensor? workspace, bool wants_lse, {_OPTION_SCHEMA}) -> (Tensor, Tensor)")

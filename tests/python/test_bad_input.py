@@ -110,10 +110,30 @@ def test_float64_path_refuses_the_same(argument, change, text):
     assert caught.value.argument and caught.value.expected and caught.value.given
 
 
-@pytest.mark.parametrize("option, value", [("head_group", 3), ("kv_tile", 7)])
+@pytest.mark.parametrize("option, value", [("head_group", 3), ("kv_tile", 7), ("cluster_size", 3)])
 def test_float64_path_refuses_what_no_kernel_has(option, value):
     with pytest.raises(swa_jit.InvalidError, match=f"{option} is {value}"):
         call(**{option: value})
+
+
+@pytest.mark.parametrize(
+    "options, text",
+    [
+        ({"kv_tile": 64}, "cluster_size 4 with kv_tile 64: set kv_tile to 128"),
+        ({"head_group": 32}, "cluster_size 4 with head_group 32: set head_group to 8 or 16"),
+        ({"num_splits": 2}, "cluster_size 4 with splits 1: set splits to 0"),
+    ],
+)
+def test_what_clusters_do_not_take_is_told(fake, options, text):
+    for library in (None, fake):
+        with pytest.raises(swa_jit.InvalidError, match=text):
+            call(cluster_size=4, library=library, **options)
+
+
+def test_cluster_size_is_a_whole_number():
+    for value in (-1, 4.0, True, "4"):
+        with pytest.raises(swa_jit.ArgumentError, match="cluster_size: expected a whole number"):
+            call(cluster_size=value)
 
 
 def test_objects_of_another_kind_are_named():

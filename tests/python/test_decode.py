@@ -211,6 +211,14 @@ def test_seed_writes_where_it_is_told(fake):
     assert np.array_equal(out, swa_jit.decode(q, kv, indices, lens, scale=0.05, sinks=sinks, **rest))
 
 
+@pytest.mark.parametrize("tiles", [{}, {"head_group": 8}, {"head_group": 16, "kv_tile": 128}])
+def test_clusters_change_no_result_on_the_cpu(tiles):
+    arguments, rest = cases.problem(seed=25)
+    right = swa_jit.decode(*arguments, lse=True, **rest)
+    found = swa_jit.decode(*arguments, lse=True, cluster_size=4, **tiles, **rest)
+    assert np.array_equal(found[0], right[0]) and np.array_equal(found[1], right[1])
+
+
 # ---- the kernels ------------------------------------------------------------------------------------------------
 
 

@@ -241,7 +241,7 @@ def test_compiled_without_a_graph_break(mode):
 def test_operator_is_sound():
     _arguments, _options, tensors, rest = case(seed=14)
     optional = [rest["inv_scale"], *[None] * 8]
-    options = (64, 0.05, None, None, 1.0, 1.0, 0.0, None, None, 1.0, 0, None, False, None, None)
+    options = (64, 0.05, None, None, 1.0, 1.0, 0.0, None, None, 1.0, 0, None, False, None, None, None)
     torch.library.opcheck(torch.ops.swa_jit.decode.default, (*tensors, *optional, None, True, *options))
     out, lse = torch.empty_like(tensors[0]), torch.empty(3, 16, device=DEVICE)
     torch.library.opcheck(torch.ops.swa_jit.decode_out.default, (*tensors, *optional, out, lse, None, *options))

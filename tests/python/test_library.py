@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 import swa_jit
-from swa_jit import Config, Library
+from swa_jit import Config, Library, _native, _plan, _problem
 
 
 def test_config_text_goes_both_ways():
@@ -17,6 +17,11 @@ def test_config_text_goes_both_ways():
     assert Config.from_text(config.to_text()) == config
     assert Config.from_text("").arch == "sm_100a"
     assert Config(arch="native").to_text().startswith("arch=native")
+    clusters = Config(arch="sm_90a", kv_tile=128, cluster_size=4)
+    assert " cluster_size=4" in clusters.to_text() and Config.from_text(clusters.to_text()) == clusters
+    assert clusters._struct().cluster_size == 4 and Config._of_struct(clusters._struct()) == clusters
+    assert Config.from_text("arch=sm_90a kv_tile=128 cluster_size=4").cluster_size == 4
+    assert Config.from_text("arch=sm_90a").cluster_size == 0
 
 
 @pytest.mark.parametrize(
@@ -30,6 +35,10 @@ def test_config_text_goes_both_ways():
         ({"head_dim": 100}, swa_jit.InvalidError, "SWA_JIT_INVALID: head_dim is 100: use 64, 96"),
         ({"arch": "sm_70"}, swa_jit.InvalidError, "sm_70"),
         ({"arch": "native"}, swa_jit.InvalidError, "native"),
+        ({"cluster_size": 2, "kv_tile": 128}, swa_jit.InvalidError, "SWA_JIT_INVALID: cluster_size is 2: use 0"),
+        ({"cluster_size": 4}, swa_jit.InvalidError, "cluster_size 4 with kv_tile 16: set kv_tile to 128"),
+        ({"cluster_size": 4, "kv_tile": 128, "splits": True}, swa_jit.InvalidError, "set splits to 0"),
+        ({"cluster_size": 4, "kv_tile": 128, "arch": "sm_89"}, swa_jit.UnsupportedError, "come with sm_90a"),
         ({"arch": "sm_120a", "kv_format": "bf16", "kv_tile": 128}, swa_jit.UnsupportedError, "SWA_JIT_UNSUPPORTED"),
     ],
 )
@@ -49,6 +58,56 @@ def test_config_check_and_picks():
     assert config.replace(splits=True).pick(1, 64).pick_splits(1, 64) > 1
     with pytest.raises(swa_jit.InvalidError):
         config.pick(0, 128)
+
+
+@pytest.fixture
+def pick_of_clusters(monkeypatch):
+    """The C library's pick, which takes clusters wherever they are legal."""
+    real = _native.native().pick
+
+    def pick(num_tokens, num_heads, num_sms, config):
+        struct = config._obj
+        if struct.splits or struct.window_size > 128:
+            status = real(num_tokens, num_heads, num_sms, config)
+            struct.cluster_size = 0
+            return status
+        struct.head_group, struct.kv_tile, struct.cluster_size = 8, 128, 4
+        return 0
+
+    monkeypatch.setattr(_native.native(), "pick", pick)
+
+
+def test_pick_takes_the_cluster_size(pick_of_clusters):
+    config = Config(arch="sm_90a")
+    assert config.pick(1, 64) == config.replace(head_group=8, kv_tile=128, cluster_size=4)
+    assert config.replace(window_size=256).pick(1, 64).cluster_size == 0
+
+
+@pytest.mark.parametrize(
+    "given, head_group, kv_tile, cluster_size",
+    [
+        ({}, 8, 128, 4),
+        ({"num_splits": 1}, 8, 128, 4),
+        ({"num_splits": 2}, "picked", "picked", 0),
+        ({"cluster_size": 4}, 16, 128, 4),
+        ({"cluster_size": 4, "head_group": 8}, 8, 128, 4),
+        ({"cluster_size": 4, "kv_tile": 64}, 16, 64, 4),
+        ({"cluster_size": 0}, "picked", "picked", 0),
+        ({"head_group": 32}, 32, "picked", 0),
+        ({"kv_tile": 32}, "picked", 32, 0),
+        ({"head_group": 32, "kv_tile": 64}, 32, 64, 0),
+        ({"head_group": 8, "kv_tile": 128, "cluster_size": 0}, 8, 128, 0),
+    ],
+)
+def test_what_is_not_given_is_picked(pick_of_clusters, given, head_group, kv_tile, cluster_size):
+    """What a caller fixes brings no clusters, which have tiles of their own, unless it is their size."""
+    problem = _problem.Problem(Config(), _native.DecodeArgs(), 1, 64, 1, 512)
+    config, num_splits = _plan.choose(problem, _problem.Options(**given), _plan.Device(0, "sm_90a", 132))
+    picked = Config(arch="sm_90a", splits=True).pick(1, 64, 132)
+    assert config.head_group == (picked.head_group if head_group == "picked" else head_group)
+    assert config.kv_tile == (picked.kv_tile if kv_tile == "picked" else kv_tile)
+    assert config.cluster_size == cluster_size
+    assert config.splits is (num_splits > 1) and num_splits == given.get("num_splits", 1)
 
 
 def test_kernels_are_made_without_a_device(store):

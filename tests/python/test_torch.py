@@ -148,7 +148,7 @@ def test_merge_is_compiled_too():
 def test_operators_are_sound():
     (q, kv, indices, lens), rest = case(seed=8)
     optional = [rest["inv_scale"], *[None] * 8]
-    options = (64, 0.05, None, None, 1.0, 1.0, 0.0, None, None, 1.0, 0, None, False, None, None)
+    options = (64, 0.05, None, None, 1.0, 1.0, 0.0, None, None, 1.0, 0, None, False, None, None, None)
     torch.library.opcheck(torch.ops.swa_jit.decode.default, (q, kv, indices, lens, *optional, None, True, *options))
     out, lse = torch.empty_like(q), torch.empty(3, 16)
     torch.library.opcheck(
