@@ -136,7 +136,7 @@ class Launch:
 class Plan(Launch):
     """Of a decode."""
 
-    __slots__ = ("num_splits", "problem", "workspace_bytes")
+    __slots__ = ("_workspace", "num_splits", "problem", "workspace_bytes")
 
     def __init__(self, kernel: Kernel, problem: Problem, num_splits: int) -> None:
         problem.args.num_splits = num_splits
@@ -144,6 +144,7 @@ class Plan(Launch):
         super().__init__(_native.native().decode, kernel, problem.args, shape)
         self.problem = problem
         self.num_splits = num_splits
+        self._workspace = (0, 0)
         self.workspace_bytes = 0
         if num_splits > 1 or kernel.config.splits:
             self.workspace_bytes = kernel.workspace_bytes(
@@ -163,9 +164,11 @@ class Plan(Launch):
                 self.words[WORDS[name]] = array.address
 
     def set_workspace(self, address: int, size: int) -> None:
-        """Of a workspace that is not among the tensors."""
-        self.words[WORDS["workspace"]] = address
-        self.words[_WORKSPACE_BYTES] = size
+        """Of a workspace that is not among the tensors; mostly it is the one that the struct has."""
+        if self._workspace != (address, size):
+            self.words[WORDS["workspace"]] = address
+            self.words[_WORKSPACE_BYTES] = size
+            self._workspace = (address, size)
 
     def launch(self, stream: int) -> None:
         """Calls the C function."""

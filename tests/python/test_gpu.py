@@ -205,6 +205,34 @@ def test_graph_is_captured_and_replayed(with_extra):
         check(out, lse, given, options)
 
 
+@pytest.mark.skipif(torch.cuda.get_device_capability() < (9, 0), reason="thread block clusters come with sm_90")
+@pytest.mark.parametrize("fmt", ["e4m3_slot", "e4m3"])
+@pytest.mark.parametrize("head_group", [8, 16])
+@pytest.mark.parametrize("num_tokens", [1, 2, 5])
+def test_clusters(fmt, head_group, num_tokens):
+    """By themselves, with sinks and 24 heads, of which a group of 16 has half a group left; and in a graph."""
+    arguments, options, tensors, rest = case(seed=23, fmt=fmt, num_tokens=num_tokens, num_heads=24)
+    options["sinks"] = np.linspace(-2, 2, 24).astype(np.float32)
+    rest |= {"sinks": on_device(options["sinks"]), "cluster_size": 4, "head_group": head_group}
+    out, lse = swa_jit.decode(*tensors, lse=True, **rest)
+    check(out, lse, arguments, options)
+    q, kv, indices, lens = tensors
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured, its_lse = swa_jit.decode(*tensors, lse=True, **rest)
+    for value in (torch.zeros_like(lens), lens.clone(), torch.ones_like(lens)):
+        lens.copy_(value)
+        captured.fill_(float("nan"))
+        graph.replay()
+        torch.cuda.synchronize()
+        check(captured, its_lse, (*arguments[:3], value.cpu().numpy()), options)
+    # One kernel's results do not depend on the number of tokens.
+    lens.copy_(on_device(arguments[3]))
+    alone = swa_jit.decode(q[-1:], kv, indices[-1:], lens[-1:], lse=True, **rest)
+    assert torch.equal(alone[0].view(torch.uint16), out[-1:].view(torch.uint16)) and torch.equal(alone[1], lse[-1:])
+
+
 def test_kernel_that_is_not_loaded_is_told_within_a_capture():
     _arguments, _options, tensors, rest = case(seed=12, width=37)
     graph = torch.cuda.CUDAGraph()

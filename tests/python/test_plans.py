@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import cases
 import swa_jit
-from swa_jit import _torch, _torch_guard, _torch_merge, vllm
+from swa_jit import _plan, _torch, _torch_guard, _torch_merge, vllm
 from swa_jit._plan import Device
 
 
@@ -375,3 +375,75 @@ def test_splits_get_a_workspace(device):
             assert cases.worst_error(bits(out), right) < 1e-4
     with pytest.raises(swa_jit.InvalidError, match="workspace_bytes"):
         swa_jit.decode(*tensors, num_splits=2, workspace=given[:64], **rest)
+
+
+class Written:
+    """A struct's words, which notes the places that are written to."""
+
+    def __init__(self, words):
+        self.words, self.places = words, []
+
+    def __setitem__(self, place, value):
+        self.places.append(place)
+        self.words[place] = value
+
+
+def test_workspace_is_written_where_it_is_another(device, monkeypatch):
+    arguments, options, tensors, rest = case(seed=9, fmt="footer_584", num_tokens=1, width=256)
+    right = expected(arguments, options)[0]
+    _torch._local.workspaces.clear()
+    place = _plan.WORDS["workspace"]
+
+    def written():
+        """By a call; and the address that it used."""
+        plan.words.places.clear()
+        assert cases.worst_error(bits(swa_jit.decode(*tensors, num_splits=2, **rest)), right) < 1e-4
+        return place in plan.words.places, words[place]
+
+    swa_jit.decode(*tensors, num_splits=2, **rest)
+    (plan,) = _torch._local.plans.values()
+    words, plan.words = plan.words, Written(plan.words)
+    first = words[place]
+    assert first and [written(), written()] == [(False, first)] * 2
+    # A graph's own, and the stream's again.
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: True)
+    is_written, of_graph = written()
+    assert is_written and of_graph != first
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
+    assert [written(), written()] == [(True, first), (False, first)]
+    # The stream's grows with another call's.
+    _arguments, _options, larger, more = case(seed=9, fmt="footer_584", num_tokens=8, width=256)
+    swa_jit.decode(*larger, num_splits=2, **more)
+    is_written, grown = written()
+    assert is_written and grown != first and written() == (False, grown)
+
+
+@pytest.mark.parametrize(
+    "tiles, chosen",
+    [
+        ({"cluster_size": 4}, (16, 128, 4)),
+        ({"cluster_size": 4, "head_group": 8}, (8, 128, 4)),
+        ({"cluster_size": 0, "head_group": 16, "kv_tile": 32}, (16, 32, 0)),
+        ({"head_group": 16, "kv_tile": 32}, (16, 32, 0)),
+    ],
+)
+def test_tiles_are_those_that_are_given(device, monkeypatch, tiles, chosen):
+    """By a call of its own, behind a usual one, and by the operator that a tracer sees."""
+    arguments, options, tensors, rest = case(seed=45)
+    right = expected(arguments, options)[0]
+    configs = []
+
+    def choose(*given):
+        config, num_splits = _plan.choose(*given)
+        configs.append(config)
+        return config.replace(cluster_size=0), num_splits  # the device has no clusters
+
+    swa_jit.decode(*tensors, **rest)
+    monkeypatch.setattr(_torch, "choose", choose)
+    for _ in range(2):
+        assert cases.worst_error(bits(swa_jit.decode(*tensors, **tiles, **rest)), right) < 1e-4
+    assert [(each.head_group, each.kv_tile, each.cluster_size) for each in configs] == [chosen]
+    _torch._forget_plans()
+    traced = make_fx(lambda q: swa_jit.decode(q, *tensors[1:], **tiles, **rest))(tensors[0])
+    assert cases.worst_error(bits(traced(tensors[0])), right) < 1e-4
+    assert {(each.head_group, each.kv_tile, each.cluster_size) for each in configs} == {chosen} and len(configs) > 1
