@@ -177,6 +177,7 @@ static swa_jit_status take_for_pick(const swa_jit_config *given, swa_jit_config 
   config.size = sizeof config;
   config.head_group = defaults.head_group;
   config.kv_tile = defaults.kv_tile;
+  config.cluster_size = defaults.cluster_size;
   return take_concrete(&config, config_out);
 }
 
@@ -196,6 +197,7 @@ swa_jit_status swa_jit_pick(uint32_t num_tokens, uint32_t num_heads, uint32_t nu
   if (status == SWA_JIT_OK) {
     config_inout->head_group = picked.head_group;
     config_inout->kv_tile = picked.kv_tile;
+    config_inout->cluster_size = picked.cluster_size;
   }
   return status;
 }

@@ -52,17 +52,33 @@ static swa_jit_status check_kv_heads(const swa_jit_config *config, const swa_jit
   return SWA_JIT_OK;
 }
 
+/* The grid's x is of 31 bits. */
+static swa_jit_status check_num_tokens(const swa_jit_config *config, uint32_t num_tokens)
+{
+  if (num_tokens > INT_MAX) {
+    return sj_fail(SWA_JIT_INVALID, "num_tokens is %u: the most is 2^31 - 1; split the call", num_tokens);
+  }
+  if (config->cluster_size != 0 && num_tokens > INT_MAX / config->cluster_size) {
+    return sj_fail(SWA_JIT_INVALID,
+                   "num_tokens is %u: the most is %u with the kernel's cluster_size of %u, whose CTAs are 2^31 - 1 at "
+                   "most; split the call, or get the kernel of cluster_size=0",
+                   num_tokens, INT_MAX / config->cluster_size, config->cluster_size);
+  }
+  return SWA_JIT_OK;
+}
+
 static swa_jit_status check_counts(const swa_jit_config *config, const swa_jit_decode_args *args)
 {
-  if (args->num_tokens > INT_MAX) {
-    return sj_fail(SWA_JIT_INVALID, "num_tokens is %u: the most is 2^31 - 1; split the call", args->num_tokens);
+  swa_jit_status status = check_num_tokens(config, args->num_tokens);
+  if (status != SWA_JIT_OK) {
+    return status;
   }
   if (args->num_heads < 1 || args->num_heads > (uint64_t)SJ_MAX_GRID_YZ * config->head_group) {
     return sj_fail(SWA_JIT_INVALID, "num_heads is %u: use 1 to %llu, which is %d times this kernel's head_group of %u",
                    args->num_heads, (unsigned long long)SJ_MAX_GRID_YZ * config->head_group, SJ_MAX_GRID_YZ,
                    config->head_group);
   }
-  swa_jit_status status = check_slots("", args->num_blocks, args->block_size);
+  status = check_slots("", args->num_blocks, args->block_size);
   if (status == SWA_JIT_OK && args->num_kv_heads > 1) {
     status = check_kv_heads(config, args);
   }

@@ -71,6 +71,12 @@ SJ_INLINE bool are_slots(uint64_t num_blocks, uint32_t block_size)
   return (num_blocks | num_blocks * block_size) >> COUNT_BITS == 0 && block_size != 0;
 }
 
+/* With as many CTAs. */
+SJ_INLINE bool are_tokens(const swa_jit_config *config, uint64_t num_tokens)
+{
+  return (num_tokens | num_tokens * config->cluster_size) >> COUNT_BITS == 0;
+}
+
 SJ_APART bool are_kv_heads(const swa_jit_config *config, const swa_jit_decode_args *args)
 {
   return args->num_heads % args->num_kv_heads == 0 && args->num_kv_heads <= SJ_MAX_GRID_YZ && config->extra_size == 0
@@ -96,7 +102,7 @@ SJ_INLINE bool are_counts(launch l)
   const swa_jit_decode_args *args = l.args;
   sj_fill_counts(l.config, args, l.params);
   sj_fill_options(args, l.params);
-  return args->num_tokens >> COUNT_BITS == 0 && are_slots(args->num_blocks, args->block_size)
+  return are_tokens(l.config, args->num_tokens) && are_slots(args->num_blocks, args->block_size)
          && args->num_heads - 1 < SJ_MAX_GRID_YZ * l.config->head_group /* not 0 either */
          && (!SJ_UNLIKELY(args->num_kv_heads > 1) || are_kv_heads(l.config, args))
          && (!SJ_UNLIKELY(has_options(args)) || are_options(l.config, args));

@@ -9,51 +9,64 @@
 #include "tile_plan.h"
 
 /* One row: on arch, up to max_token_heads pairs of token and head for num_sms
- * multiprocessors, head_group and kv_tile were the fastest. An architecture's
- * rows ascend and end with SJ_PICK_NO_LIMIT; a load between those of two rows
- * takes the larger one's choice. */
+ * multiprocessors, head_group, kv_tile and cluster_size were the fastest. An
+ * architecture's rows of clusters come first, for whom they serve; those
+ * without end with SJ_PICK_NO_LIMIT. Both ascend; a load between those of two
+ * rows takes the larger one's choice. */
 #define SJ_PICK_NO_LIMIT UINT32_MAX
 
 typedef struct pick_row {
-  uint32_t arch, num_sms, max_token_heads, head_group, kv_tile;
+  uint32_t arch, num_sms, max_token_heads, head_group, kv_tile, cluster_size;
 } pick_row;
+
+typedef struct pick_table {
+  const pick_row *rows;
+  unsigned num_rows;
+} pick_table;
 
 static const pick_row rows[] = {
 #include "pick_table.inc"
 };
 enum { NUM_ROWS = sizeof rows / sizeof rows[0] };
 
+static const pick_table measured = {rows, NUM_ROWS};
+
+/* A problem, and the architecture whose rows it takes. */
+typedef struct pick_load {
+  uint64_t token_heads;
+  uint32_t num_heads, num_sms, arch;
+} pick_load;
+
 /* An architecture without measurements uses the rows of the table's first one,
  * scaled by its number of multiprocessors. */
-static uint32_t measured_arch(uint32_t arch)
+static uint32_t measured_arch(const pick_table *table, uint32_t arch)
 {
-  for (unsigned i = 0; i < NUM_ROWS; i++) {
-    if (rows[i].arch == arch) {
+  for (unsigned i = 0; i < table->num_rows; i++) {
+    if (table->rows[i].arch == arch) {
       return arch;
     }
   }
-  return rows[0].arch;
+  return table->rows[0].arch;
 }
 
-static const pick_row *find_row(uint32_t arch, uint32_t num_tokens, uint32_t num_heads, uint32_t num_sms)
+static pick_load make_load(const pick_table *table, const sj_arch *arch, uint32_t num_tokens, uint32_t num_heads,
+                           uint32_t num_sms)
 {
-  const uint32_t measured = measured_arch(arch);
   /* Above any limit of the table the exact load does not matter, and the
    * products below must not wrap. */
   const uint64_t most = UINT64_C(1) << 40;
   const uint64_t product = (uint64_t)num_tokens * num_heads;
-  const uint64_t token_heads = product < most ? product : most;
-  const pick_row *found = &rows[0];
-  for (unsigned i = 0; i < NUM_ROWS; i++) {
-    if (rows[i].arch == measured) {
-      found = &rows[i];
-      if (found->max_token_heads == SJ_PICK_NO_LIMIT
-          || token_heads * found->num_sms <= (uint64_t)found->max_token_heads * num_sms) {
-        break;
-      }
-    }
-  }
-  return found;
+  return (pick_load){.token_heads = product < most ? product : most,
+                     .num_heads = num_heads,
+                     .num_sms = num_sms != 0 ? num_sms : arch->usual_num_sms,
+                     .arch = measured_arch(table, arch->id)};
+}
+
+static bool does_hold(const pick_row *row, const pick_load *load)
+{
+  return row->arch == load->arch
+         && (row->max_token_heads == SJ_PICK_NO_LIMIT
+             || load->token_heads * row->num_sms <= (uint64_t)row->max_token_heads * load->num_sms);
 }
 
 /* The least legal value that is >= needed, but at most chosen: a group wider
@@ -108,7 +121,57 @@ static swa_jit_status fit(const sj_arch *arch, const sj_config_field *group, con
   return status;
 }
 
-swa_jit_status sj_pick_make(uint32_t num_tokens, uint32_t num_heads, uint32_t num_sms, swa_jit_config *config_inout)
+/* The first row's of clusters that holds the load, where the rest of the configuration takes it. Its tile is not
+ * capped: clusters come in one size. */
+static bool is_cluster_set(const pick_table *table, const pick_load *load, const sj_arch *arch, swa_jit_config *config)
+{
+  const sj_config_field *group = sj_config_field_find("head_group", strlen("head_group"));
+  for (unsigned i = 0; i < table->num_rows; i++) {
+    const pick_row *row = &table->rows[i];
+    if (row->cluster_size != 0 && does_hold(row, load)) {
+      swa_jit_config tried = *config, taken;
+      sj_tile_plan plan;
+      tried.head_group = cap_value(group, row->head_group, load->num_heads);
+      tried.kv_tile = row->kv_tile;
+      tried.cluster_size = row->cluster_size;
+      if (sj_config_take(&tried, &taken) != SWA_JIT_OK || sj_tile_plan_make(&taken, arch, &plan) != SWA_JIT_OK) {
+        return false;
+      }
+      *config = taken;
+      return true;
+    }
+  }
+  return false;
+}
+
+static const pick_row *find_unclustered(const pick_table *table, const pick_load *load)
+{
+  for (unsigned i = 0; i + 1 < table->num_rows; i++) {
+    if (table->rows[i].cluster_size == 0 && does_hold(&table->rows[i], load)) {
+      return &table->rows[i];
+    }
+  }
+  return &table->rows[table->num_rows - 1];
+}
+
+static swa_jit_status choose(const pick_table *table, const pick_load *load, const sj_arch *arch,
+                             swa_jit_config *config)
+{
+  config->cluster_size = 0;
+  if (is_cluster_set(table, load, arch, config)) {
+    return SWA_JIT_OK;
+  }
+  const sj_config_field *group = sj_config_field_find("head_group", strlen("head_group"));
+  const sj_config_field *tile = sj_config_field_find("kv_tile", strlen("kv_tile"));
+  const pick_row *row = find_unclustered(table, load);
+  config->head_group = cap_value(group, row->head_group, load->num_heads);
+  config->kv_tile = cap_value(tile, row->kv_tile,
+                              config->window_size > config->extra_size ? config->window_size : config->extra_size);
+  return fit(arch, group, tile, config);
+}
+
+static swa_jit_status pick_of(const pick_table *table, uint32_t num_tokens, uint32_t num_heads, uint32_t num_sms,
+                              swa_jit_config *config_inout)
 {
   if (num_tokens == 0 || num_heads == 0) {
     return sj_fail(SWA_JIT_INVALID, "num_tokens is %u and num_heads is %u: both must be at least 1", num_tokens,
@@ -122,17 +185,17 @@ swa_jit_status sj_pick_make(uint32_t num_tokens, uint32_t num_heads, uint32_t nu
   if (arch == NULL) {
     return sj_fail(SWA_JIT_INVALID, "arch is native: ask swa_jit_arch_native first, or use one of %s", sj_arch_list());
   }
-  const sj_config_field *group = sj_config_field_find("head_group", strlen("head_group"));
-  const sj_config_field *tile = sj_config_field_find("kv_tile", strlen("kv_tile"));
-  const pick_row *row = find_row(config.arch, num_tokens, num_heads, num_sms != 0 ? num_sms : arch->usual_num_sms);
-  config.head_group = cap_value(group, row->head_group, num_heads);
-  config.kv_tile =
-      cap_value(tile, row->kv_tile, config.window_size > config.extra_size ? config.window_size : config.extra_size);
+  const pick_load load = make_load(table, arch, num_tokens, num_heads, num_sms);
   sj_kept_message kept; /* what did not fit on the way is no failure of this call */
   sj_message_keep(&kept);
-  const swa_jit_status status = fit(arch, group, tile, &config);
+  const swa_jit_status status = choose(table, &load, arch, &config);
   if (status == SWA_JIT_OK) {
     *config_inout = config;
   }
   return sj_message_restore(status, &kept);
+}
+
+swa_jit_status sj_pick_make(uint32_t num_tokens, uint32_t num_heads, uint32_t num_sms, swa_jit_config *config_inout)
+{
+  return pick_of(&measured, num_tokens, num_heads, num_sms, config_inout);
 }

@@ -235,8 +235,8 @@ SWA_JIT_API swa_jit_status swa_jit_config_from_text(const char *text, swa_jit_co
 SWA_JIT_API const char *swa_jit_arch_name(uint32_t arch);
 SWA_JIT_API swa_jit_status swa_jit_arch_from_name(const char *name, uint32_t *arch_out);
 
-/* Sets config's head_group and kv_tile to the fastest measured for a problem, of what fits; the other fields are read,
- * splits among them.
+/* Sets config's head_group, kv_tile and cluster_size to the fastest measured for a problem, of what fits; the other
+ * fields are read, splits among them. cluster_size is 0 where one of them does not go with clusters.
  * num_tokens, num_heads >= 1. Of several KV heads each counts as a token of its own: pass num_tokens * num_kv_heads,
  * and the query heads of one KV head. The head_group is never more than these rounded up. num_sms: the device's
  * multiprocessors, 0 for the architecture's usual number.

@@ -95,6 +95,8 @@ static void config_macro_and_init_agree_field_by_field(void **state)
   assert_int_equal(made.lens_type, macro.lens_type);
   assert_int_equal(made.scale_type, macro.scale_type);
   assert_int_equal(made.lse, macro.lse);
+  assert_int_equal(made.splits, macro.splits);
+  assert_int_equal(made.cluster_size, macro.cluster_size);
   swa_jit_config_init(NULL);
 }
 
@@ -112,6 +114,7 @@ static void config_defaults_are_the_documented_ones(void **state)
   assert_int_equal(config.lens_type, SWA_JIT_INT32);
   assert_int_equal(config.scale_type, SWA_JIT_FLOAT32);
   assert_int_equal(config.lse, 1);
+  assert_int_equal(config.cluster_size, 0);
 }
 
 static void decode_args_macro_and_init_agree_field_by_field(void **state)

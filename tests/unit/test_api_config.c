@@ -82,12 +82,13 @@ static void arch_names_go_both_ways(void **state)
   assert_int_equal(swa_jit_arch_from_name("sm_80", NULL), SWA_JIT_INVALID);
 }
 
-static void pick_sets_two_fields_to_legal_values(void **state)
+static void pick_sets_three_fields_to_legal_values(void **state)
 {
   (void)state;
   swa_jit_config config = hopper_config();
   config.head_group = 0; /* what is picked may hold anything */
   config.kv_tile = 12345;
+  config.cluster_size = 99;
   assert_int_equal(swa_jit_pick(1, 128, 0, &config), SWA_JIT_OK);
   assert_int_equal(swa_jit_config_check(&config, NULL), SWA_JIT_OK);
   assert_int_equal(config.arch, SWA_JIT_ARCH_SM_90A);
@@ -150,7 +151,7 @@ int main(void)
       cmocka_unit_test(config_of_another_size_follows_the_rule),
       cmocka_unit_test(config_text_goes_both_ways),
       cmocka_unit_test(arch_names_go_both_ways),
-      cmocka_unit_test(pick_sets_two_fields_to_legal_values),
+      cmocka_unit_test(pick_sets_three_fields_to_legal_values),
       cmocka_unit_test(pick_bad_arguments_are_invalid_and_change_nothing),
       cmocka_unit_test(pick_splits_gives_a_number_for_a_launch),
       cmocka_unit_test(pick_splits_bad_arguments_are_told_and_change_nothing),

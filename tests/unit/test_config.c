@@ -66,6 +66,8 @@ static void defaults_are_the_documented_ones(void **state)
   assert_int_equal(config.extra_size, 0);
   assert_int_equal(config.extra_format, SWA_JIT_KV_E4M3_SLOT);
   assert_int_equal(config.kernel, SWA_JIT_KERNEL_DECODE);
+  assert_int_equal(config.splits, 0);
+  assert_int_equal(config.cluster_size, 0);
 }
 
 static void table_every_field_is_found_by_its_name_only(void **state)
@@ -158,6 +160,7 @@ static void config_with_every_legal_value_is_taken(void **state)
       sj_config_set(&given, field, field->values[v]);
       given.extra_size = field == find("extra_format") ? 512 : given.extra_size;
       given.kv_format = field == find("extra_format") ? field->values[v] : given.kv_format;
+      given.kv_tile = field == find("cluster_size") ? 128 : given.kv_tile;
       assert_legal(&given);
     }
   }
@@ -177,6 +180,8 @@ static swa_jit_config config_of(const char *text)
   assert_int_equal(sj_config_from_text(text, &config), SWA_JIT_OK);
   return config;
 }
+
+#define REFUSED(other) "cluster_size 4 with " other ", or cluster_size to 0"
 
 static void config_whose_fields_do_not_fit_is_refused_with_the_remedy(void **state)
 {
@@ -213,6 +218,19 @@ static void config_whose_fields_do_not_fit_is_refused_with_the_remedy(void **sta
        "kv_format footer_584 with extra_format bf16: a kernel does not mix bf16 with e4m3; make two calls and join "
        "them "
        "with swa_jit_merge"},
+      {"cluster_size=4 kv_tile=128 head_dim=256", SWA_JIT_INVALID, REFUSED("head_dim 256: set head_dim to 512")},
+      {"cluster_size=4 kv_tile=128 head_group=32", SWA_JIT_INVALID,
+       REFUSED("head_group 32: set head_group to 8 or 16")},
+      {"cluster_size=4 kv_tile=64", SWA_JIT_INVALID, REFUSED("kv_tile 64: set kv_tile to 128")},
+      {"cluster_size=4 kv_tile=128 window_size=129", SWA_JIT_INVALID,
+       REFUSED("window_size 129: set window_size to 128 at most")},
+      {"cluster_size=4 kv_tile=128 kv_format=bf16", SWA_JIT_INVALID,
+       REFUSED("kv_format bf16: set kv_format to e4m3_slot or e4m3")},
+      {"cluster_size=4 kv_tile=128 kv_format=footer_584", SWA_JIT_INVALID,
+       REFUSED("kv_format footer_584: set kv_format to e4m3_slot or e4m3")},
+      {"cluster_size=4 kv_tile=128 head_dim_v=512", SWA_JIT_INVALID, REFUSED("head_dim_v 512: set head_dim_v to 0")},
+      {"cluster_size=4 kv_tile=128 extra_size=64", SWA_JIT_INVALID, REFUSED("extra_size 64: set extra_size to 0")},
+      {"cluster_size=4 kv_tile=128 splits=1", SWA_JIT_INVALID, REFUSED("splits 1: set splits to 0")},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     const swa_jit_config given = config_of(rows[i].text);
@@ -236,6 +254,8 @@ static void config_whose_fields_fit_is_legal(void **state)
       "kv_format=e4m3 extra_size=64 scale_type=bfloat16",
       "extra_size=64 extra_format=footer_528 scale_type=bfloat16",
       "head_dim=64 head_dim_v=64 scale_type=bfloat16 soft_cap=1",
+      "cluster_size=4 kv_tile=128 head_group=8 window_size=1 scale_type=bfloat16 sinks=1 soft_cap=1 lse=0",
+      "cluster_size=4 kv_tile=128 head_group=16 kv_format=e4m3 index_type=int64 lens_type=int64",
   };
   for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
     const swa_jit_config config = config_of(texts[i]);
@@ -308,6 +328,7 @@ static void config_with_a_value_outside_is_invalid_and_output_untouched(void **s
       {"extra_size", 8193, "extra_size is 8193: use 0 to 8192"},
       {"extra_format", 5, "extra_format is 5: use e4m3_slot, e4m3, bf16, footer_584 or footer_528"},
       {"kernel", 2, "kernel is 2: use decode or merge"},
+      {"cluster_size", 2, "cluster_size is 2: use 0 or 4"},
       {"arch", 75, "arch is 75: use native, sm_80, sm_89, sm_90a, sm_100a, sm_103a or sm_120a"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

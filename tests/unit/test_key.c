@@ -50,7 +50,7 @@ static void key_of_the_defaults_is_as_documented(void **state)
            "format:1=1\narch:7=sm_100a\nhead_dim:3=512\nhead_group:2=16\nkv_tile:2=16\nwindow_size:3=128\n"
            "kv_format:9=e4m3_slot\nindex_type:5=int32\nlens_type:5=int32\nscale_type:7=float32\nlse:1=1\n"
            "head_dim_v:1=0\nsinks:1=0\nsoft_cap:1=0\nextra_size:1=0\nextra_format:9=e4m3_slot\n"
-           "kernel:6=decode\nsplits:1=0\n"
+           "kernel:6=decode\nsplits:1=0\ncluster_size:1=0\n"
            "source:32=%s\noption:11=--std=c++17\noption:26=--gpu-architecture=sm_100a\n",
            hex);
   assert_string_equal(key.text, expected);
@@ -84,6 +84,21 @@ static void key_digest_is_of_the_text_and_ends_the_file_name(void **state)
   sj_digest_hex(digest, hex);
   snprintf(expected, sizeof expected, "swa_decode-sm_100a-hd512-hg16-kt16-w128-e4m3_slot-%s.cubin", hex);
   assert_string_equal(key.file_name, expected);
+  sj_key_finish(&key);
+}
+
+static void key_of_clusters_names_them_in_its_file_name(void **state)
+{
+  (void)state;
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  config.kv_tile = 128;
+  sj_key key = make(&config);
+  assert_null(strstr(key.file_name, "-cl"));
+  sj_key_finish(&key);
+  config.cluster_size = 4;
+  key = make(&config);
+  assert_non_null(strstr(key.file_name, "-hg16-kt128-w128-e4m3_slot-cl4-"));
+  assert_non_null(strstr(key.text, "\ncluster_size:1=4\n"));
   sj_key_finish(&key);
 }
 
@@ -453,6 +468,7 @@ int main(void)
       cmocka_unit_test(key_of_the_defaults_is_as_documented),
       cmocka_unit_test(key_made_twice_is_the_same),
       cmocka_unit_test(key_digest_is_of_the_text_and_ends_the_file_name),
+      cmocka_unit_test(key_of_clusters_names_them_in_its_file_name),
       cmocka_unit_test(key_with_any_field_changed_is_another),
       cmocka_unit_test(key_with_another_source_or_option_is_another),
       cmocka_unit_test(file_name_shows_what_is_not_default),

@@ -283,6 +283,19 @@ static void launch_refused_with_each_later_call_failing_still_reports(void **sta
   assert_launched(f);
 }
 
+static void launch_of_clusters_has_four_ctas_a_token(void **state)
+{
+  fixture *f = *state;
+  configure(f, "arch=sm_90a kv_tile=128 cluster_size=4");
+  const swa_params params = assert_launched(f);
+  assert_int_equal(cuda->get_launch(0)->grid[0], 4 * 5);
+  assert_int_equal(cuda->get_launch(0)->grid[1], 3);
+  assert_int_equal(cuda->get_launch(0)->grid[2], 1);
+  assert_int_equal(params.num_tokens, 5);
+  f->args.num_tokens = INT32_MAX / 4 + 1;
+  assert_refused(f, SWA_JIT_INVALID, "num_tokens is 536870912: the most is 536870911", "cluster_size=0");
+}
+
 /* ---- splits ----------------------------------------------------------------------------------------------------- */
 
 /* A kernel of splits with its plan, and arguments with a workspace that is large enough. */
@@ -419,6 +432,7 @@ int main(void)
       TEST(launch_without_a_current_context_says_what_to_do),
       TEST(launch_that_the_driver_refuses_gives_its_reason),
       TEST(launch_refused_with_each_later_call_failing_still_reports),
+      TEST(launch_of_clusters_has_four_ctas_a_token),
       TEST(launch_in_splits_has_ctas_for_each_and_a_workspace),
       TEST(launch_in_splits_without_their_workspace_is_refused),
       TEST(launch_of_more_units_than_a_workspace_counts_is_refused),

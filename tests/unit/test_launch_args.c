@@ -47,6 +47,21 @@ static void count_that_is_wrong_is_refused_with_its_limit(void **state)
   assert_invalid("num_blocks 18446744073709551615", "2^31 - 1");
 }
 
+/* The grid's x is of their CTAs. */
+static void tokens_of_clusters_are_a_quarter_as_many(void **state)
+{
+  (void)state;
+  launch_args_fixture *f = begin("kv_tile=128 cluster_size=4");
+  uint64_t num_ctas = 0;
+  f->args.num_tokens = INT32_MAX / 4;
+  assert_int_equal(sj_launch_args_count(&f->config, &f->args, &num_ctas), SWA_JIT_OK);
+  f->args.num_tokens++;
+  assert_invalid("num_tokens is 536870912: the most is 536870911 with the kernel's cluster_size of 4",
+                 "split the call, or get the kernel of cluster_size=0");
+  f->args.num_tokens = UINT32_MAX;
+  assert_invalid("num_tokens is 4294967295: the most is 2^31 - 1", "split the call");
+}
+
 static void kv_heads_share_the_query_heads_in_groups(void **state)
 {
   (void)state;
@@ -469,6 +484,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(count_that_is_wrong_is_refused_with_its_limit),
+      cmocka_unit_test(tokens_of_clusters_are_a_quarter_as_many),
       cmocka_unit_test(kv_heads_share_the_query_heads_in_groups),
       cmocka_unit_test(kv_heads_for_each_head_group_round_up),
       cmocka_unit_test(kv_heads_that_do_not_fit_are_refused),

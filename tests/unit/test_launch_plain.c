@@ -24,6 +24,7 @@ static const char *const configs[] = {
     "extra_size=2048 extra_format=bf16 index_type=int64",
     "kv_format=bf16 head_dim=192 head_dim_v=128",
     "head_dim=128 head_dim_v=64 lens_type=int64",
+    "kv_tile=128 cluster_size=4",
 };
 
 /* Right for the configuration, at addresses as a device has them. */
@@ -129,6 +130,26 @@ static void limits_of_what_is_plain_are_where_they_are_said_to_be(void **state)
     launch_args_set(f, rows[i].offset, &rows[i].odd, sizeof rows[i].odd);
     assert_false(is_plain(f));
     launch_args_make(f); /* legal, but not plainly */
+  }
+}
+
+static void tokens_of_more_clusters_than_a_grid_has_are_left_to_the_checks(void **state)
+{
+  (void)state;
+  for (uint32_t cluster_size = 0; cluster_size <= 4; cluster_size += 4) {
+    launch_args_fixture *f = begin("kv_tile=128 lse=0");
+    f->config.cluster_size = cluster_size;
+    f->args.num_heads = 1;
+    f->args.indices_token_stride = 1;
+    f->args.q = launch_args_address(UINT64_C(1) << 50); /* far from the others: so many rows are long */
+    f->args.out = launch_args_address(UINT64_C(1) << 51);
+    f->args.indices = launch_args_address(UINT64_C(1) << 52);
+    f->args.lens = launch_args_address(UINT64_C(1) << 53);
+    f->args.lse = NULL;
+    f->args.num_tokens = INT32_MAX / 4;
+    assert_true(is_plain(f));
+    f->args.num_tokens++;
+    assert_int_equal(is_plain(f), cluster_size == 0);
   }
 }
 
@@ -274,6 +295,7 @@ int main(void)
       cmocka_unit_test(right_arguments_of_every_configuration_are_plain),
       cmocka_unit_test(options_and_strides_that_are_right_are_plain),
       cmocka_unit_test(limits_of_what_is_plain_are_where_they_are_said_to_be),
+      cmocka_unit_test(tokens_of_more_clusters_than_a_grid_has_are_left_to_the_checks),
       cmocka_unit_test(what_is_legal_but_odd_is_left_to_the_checks),
       cmocka_unit_test(whatever_is_plain_is_right),
   };

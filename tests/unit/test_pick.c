@@ -69,7 +69,8 @@ static void check_problem(const swa_jit_config *config, uint32_t num_tokens, uin
   assert_int_equal(sj_tile_plan_make(&picked, sj_arch_find(picked.arch), &plan), SWA_JIT_OK);
   picked.head_group = config->head_group;
   picked.kv_tile = config->kv_tile;
-  assert_true(sj_config_equal(&picked, config)); /* only the two fields are written */
+  picked.cluster_size = config->cluster_size;
+  assert_true(sj_config_equal(&picked, config)); /* only the three fields are written */
 }
 
 static void table_of_each_architecture_ascends_and_ends_without_limit(void **state)
@@ -77,9 +78,11 @@ static void table_of_each_architecture_ascends_and_ends_without_limit(void **sta
   (void)state;
   for (unsigned i = 0; i < NUM_ROWS; i++) {
     const bool is_last = i + 1 == NUM_ROWS || rows[i + 1].arch != rows[i].arch;
+    const bool is_last_cluster = !is_last && rows[i].cluster_size != 0 && rows[i + 1].cluster_size == 0;
     assert_true(is_last == (rows[i].max_token_heads == SJ_PICK_NO_LIMIT));
-    assert_true(is_last
-                || (rows[i].max_token_heads < rows[i + 1].max_token_heads && rows[i].num_sms == rows[i + 1].num_sms));
+    assert_true(is_last || rows[i].num_sms == rows[i + 1].num_sms);
+    assert_true(is_last || is_last_cluster || rows[i].max_token_heads < rows[i + 1].max_token_heads);
+    assert_true(is_last ? rows[i].cluster_size == 0 : rows[i].cluster_size != 0 || rows[i + 1].cluster_size == 0);
     for (unsigned before = 0; is_last && before < i; before++) {
       assert_true(rows[before].arch != rows[i].arch || rows[before].max_token_heads < rows[i].max_token_heads);
     }
@@ -88,6 +91,7 @@ static void table_of_each_architecture_ascends_and_ends_without_limit(void **sta
     config.arch = rows[i].arch;
     config.head_group = rows[i].head_group;
     config.kv_tile = rows[i].kv_tile;
+    config.cluster_size = rows[i].cluster_size;
     assert_true(rows[i].num_sms > 0);
     assert_int_equal(sj_config_take(&config, &taken), SWA_JIT_OK);
     assert_int_equal(sj_tile_plan_make(&taken, sj_arch_find(taken.arch), &plan), SWA_JIT_OK);
@@ -102,7 +106,12 @@ static void pick_at_a_rows_limit_takes_it_and_above_the_next(void **state)
       swa_jit_config config = SWA_JIT_CONFIG_INIT;
       config.arch = rows[i].arch;
       const uint32_t num_tokens = rows[i].max_token_heads / 128;
+      config.splits = rows[i].cluster_size == 0; /* for whom clusters are not */
       const swa_jit_config at = pick(&config, num_tokens, 128, rows[i].num_sms);
+      if (rows[i].cluster_size != 0) {
+        assert_int_equal(at.cluster_size, rows[i].cluster_size);
+        continue;
+      }
       assert_int_equal(at.head_group, rows[i].head_group);
       assert_int_equal(at.kv_tile, rows[i].kv_tile);
       const swa_jit_config above = pick(&config, num_tokens + 1, 128, rows[i].num_sms);
@@ -241,6 +250,74 @@ static void pick_of_a_tile_that_fits_once_takes_one_that_fits_twice(void **state
   assert_true(plan.num_stages >= 2);
 }
 
+/* ---- clusters ------------------------------------------------------------------------------------------------- */
+
+static const pick_row cluster_rows[] = {
+    {SWA_JIT_ARCH_SM_90A, 132, 4 * 128, 8, 128, 4},
+    {SWA_JIT_ARCH_SM_90A, 132, 16 * 128, 16, 128, 4},
+    {SWA_JIT_ARCH_SM_90A, 132, 8 * 128, 16, 64, 0},
+    {SWA_JIT_ARCH_SM_90A, 132, SJ_PICK_NO_LIMIT, 64, 64, 0},
+};
+static const pick_table cluster_table = {cluster_rows, sizeof cluster_rows / sizeof cluster_rows[0]};
+
+/* Of sm_90a, with what differs from the defaults. cluster_size goes in as what no struct should hold. */
+static swa_jit_config pick_cluster(const char *text, uint32_t num_tokens, uint32_t num_heads)
+{
+  swa_jit_config config;
+  assert_int_equal(sj_config_from_text(text, &config), SWA_JIT_OK);
+  config.arch = config.arch == SWA_JIT_ARCH_SM_100A ? SWA_JIT_ARCH_SM_90A : config.arch;
+  config.cluster_size = 77;
+  assert_int_equal(pick_of(&cluster_table, num_tokens, num_heads, 132, &config), SWA_JIT_OK);
+  swa_jit_config taken;
+  sj_tile_plan plan;
+  assert_int_equal(sj_config_take(&config, &taken), SWA_JIT_OK);
+  assert_int_equal(sj_tile_plan_make(&taken, sj_arch_find(taken.arch), &plan), SWA_JIT_OK);
+  return config;
+}
+
+static void assert_picked(swa_jit_config picked, uint32_t head_group, uint32_t kv_tile, uint32_t cluster_size)
+{
+  assert_int_equal(picked.head_group, head_group);
+  assert_int_equal(picked.kv_tile, kv_tile);
+  assert_int_equal(picked.cluster_size, cluster_size);
+}
+
+static void pick_of_few_tokens_takes_the_clusters_that_were_measured(void **state)
+{
+  (void)state;
+  assert_picked(pick_cluster("", 4, 128), 8, 128, 4);
+  assert_picked(pick_cluster("", 5, 128), 16, 128, 4);
+  assert_picked(pick_cluster("kv_format=e4m3 sinks=1 soft_cap=1", 16, 128), 16, 128, 4);
+  assert_picked(pick_cluster("", 17, 128), 64, 64, 0);
+  assert_picked(pick_cluster("", 16, 8), 8, 128, 4);
+  assert_picked(pick_cluster("arch=sm_120a", 16, 128), 16, 128, 4);
+}
+
+/* Their tile is of 128 positions however short the window. */
+static void pick_of_clusters_for_a_short_window_keeps_their_tile(void **state)
+{
+  (void)state;
+  assert_picked(pick_cluster("window_size=1", 5, 128), 16, 128, 4);
+  assert_picked(pick_cluster("window_size=100", 5, 128), 16, 128, 4);
+  assert_picked(pick_cluster("window_size=16", 17, 128), 64, 16, 0);
+}
+
+static void pick_where_clusters_do_not_go_is_as_if_there_were_none(void **state)
+{
+  static const char *const texts[] = {
+      "window_size=129", "head_dim=256",  "kv_format=bf16", "kv_format=footer_584", "splits=1",
+      "head_dim_v=512",  "extra_size=64", "arch=sm_89",     "arch=sm_80",
+  };
+  (void)state;
+  sj_fail(SWA_JIT_INVALID, "an earlier failure");
+  for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+    assert_picked(pick_cluster(texts[i], 5, 128), 16, 64, 0);
+    assert_string_equal(sj_message(), "an earlier failure"); /* that of clusters is none of the call's */
+    assert_int_equal(pick_cluster(texts[i], 9, 128).cluster_size, 0);
+    assert_true(pick_cluster(texts[i], 9, 128).head_group > 16);
+  }
+}
+
 static void pick_depends_on_the_load_of_a_multiprocessor(void **state)
 {
   (void)state;
@@ -346,6 +423,9 @@ int main(void)
       cmocka_unit_test(pick_for_two_scopes_fits_and_is_as_long_as_the_longer),
       cmocka_unit_test(pick_for_splits_fits_and_leaves_them_as_they_are),
       cmocka_unit_test(pick_of_a_tile_that_fits_once_takes_one_that_fits_twice),
+      cmocka_unit_test(pick_of_few_tokens_takes_the_clusters_that_were_measured),
+      cmocka_unit_test(pick_of_clusters_for_a_short_window_keeps_their_tile),
+      cmocka_unit_test(pick_where_clusters_do_not_go_is_as_if_there_were_none),
       cmocka_unit_test(pick_depends_on_the_load_of_a_multiprocessor),
       cmocka_unit_test(pick_with_a_count_of_zero_is_invalid),
       cmocka_unit_test(pick_for_native_is_invalid),

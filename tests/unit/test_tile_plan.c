@@ -172,6 +172,25 @@ static void architecture_without_room_is_unsupported_with_the_figures(void **sta
 }
 
 /* Whatever the other fields say: of a merge they are not read. */
+static void clusters_before_sm_90a_are_unsupported(void **state)
+{
+  (void)state;
+  swa_jit_config config = make_config(512, 16, 128, 128);
+  config.cluster_size = 4;
+  const sj_arch *arch = NULL;
+  for (unsigned i = 0; (arch = sj_arch_at(i)) != NULL; i++) {
+    sj_tile_plan plan;
+    char expected[128];
+    const bool is_early = arch->id == SWA_JIT_ARCH_SM_80 || arch->id == SWA_JIT_ARCH_SM_89;
+    snprintf(expected, sizeof expected,
+             "cluster_size 4 on %s: thread block clusters come with sm_90a; set cluster_size to 0", arch->name);
+    assert_int_equal(sj_tile_plan_make(&config, arch, &plan), is_early ? SWA_JIT_UNSUPPORTED : SWA_JIT_OK);
+    if (is_early) {
+      assert_string_equal(sj_message(), expected);
+    }
+  }
+}
+
 static void merge_needs_threads_and_nothing_else(void **state)
 {
   (void)state;
@@ -196,6 +215,7 @@ int main(void)
       cmocka_unit_test(online_pass_has_few_heads_where_memory_is_short),
       cmocka_unit_test(online_stages_leave_room_for_a_second_cta),
       cmocka_unit_test(architecture_without_room_is_unsupported_with_the_figures),
+      cmocka_unit_test(clusters_before_sm_90a_are_unsupported),
       cmocka_unit_test(merge_needs_threads_and_nothing_else),
   };
   return SJ_TEST_RUN(tests);
