@@ -106,6 +106,26 @@ unsigned configs_spread(uint32_t arch, configs *out)
   return missing;
 }
 
+void configs_clusters(uint32_t arch, configs *out)
+{
+  static const char *const rows[] = {
+      "head_group=8",
+      "head_group=16 sinks=1",
+      "head_group=16 scale_type=bfloat16 lse=0 window_size=100",
+      "head_group=8 kv_format=e4m3 sinks=1 lens_type=int64 window_size=1",
+      "head_group=16 kv_format=e4m3 sinks=1 soft_cap=1 index_type=int64",
+  };
+  out->count = 0;
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    swa_jit_config config = SWA_JIT_CONFIG_INIT;
+    assert_int_equal(swa_jit_config_from_text(rows[i], &config), SWA_JIT_OK);
+    config.arch = arch;
+    config.kv_tile = 128;
+    config.cluster_size = 4;
+    add(out, &config);
+  }
+}
+
 int configs_open(const char *folder, uint32_t arch, swa_jit_lib **lib_out)
 {
   swa_jit_options options = SWA_JIT_OPTIONS_INIT;

@@ -20,6 +20,9 @@ void configs_presets(uint32_t arch, configs *out);
  * fixed seed among those that fit. Returns the number of values for which nothing fitted: 0. */
 unsigned configs_spread(uint32_t arch, configs *out);
 
+/* What the kernel of clusters may be: both sizes of a group and both formats, with each of its options in some. */
+void configs_clusters(uint32_t arch, configs *out);
+
 /* Opens a library whose store is folder. Returns 0; or, having printed the reason, SJ_TEST_SKIPPED when no compiler is
  * there or it is too old for arch, and 1 on any other trouble. */
 int configs_open(const char *folder, uint32_t arch, swa_jit_lib **lib_out);

@@ -71,6 +71,28 @@ static void every_value_compiled_uses_the_promised_shared_memory(void **state)
   }
 }
 
+/* Two CTAs of a cluster, or of two, share a multiprocessor. Architectures before sm_90a refuse. */
+static void clusters_compiled_spill_nothing_and_leave_room_for_two(void **state)
+{
+  (void)state;
+  static configs clusters;
+  configs_clusters(arch, &clusters);
+  assert_true(clusters.count > 1);
+  for (unsigned i = 0; i < clusters.count; i++) {
+    if (arch < SWA_JIT_ARCH_SM_90A) {
+      uint32_t bytes = 0;
+      assert_int_equal(swa_jit_config_check(&clusters.list[i], &bytes), SWA_JIT_UNSUPPORTED);
+      assert_non_null(strstr(swa_jit_message(), "set cluster_size to 0"));
+      continue;
+    }
+    swa_jit_kernel_info info;
+    check_compiled(&clusters.list[i], &info);
+    assert_int_equal(info.spill_store_bytes + info.spill_load_bytes, 0);
+    assert_int_equal(info.num_threads, 256);
+    assert_true(2 * info.num_registers * info.num_threads <= 65536);
+  }
+}
+
 /* One configuration; the entry point's section tells that the name that is looked for is there. */
 static void merge_compiled_spills_nothing_and_has_its_entry(void **state)
 {
@@ -104,6 +126,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(presets_compiled_spill_nothing),
         cmocka_unit_test(every_value_compiled_uses_the_promised_shared_memory),
+        cmocka_unit_test(clusters_compiled_spill_nothing_and_leave_room_for_two),
         cmocka_unit_test(merge_compiled_spills_nothing_and_has_its_entry),
     };
     result = SJ_TEST_RUN(tests);

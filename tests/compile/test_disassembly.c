@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looks into the machine code of the presets: products are on the tensor cores, rows are read 16 bytes at a time, and
- * nothing is read or written before a kernel has waited for its predecessor. Arguments: architecture, nvdisasm. */
+ * nothing is read or written before a kernel has waited for its predecessor; and into that of clusters, which alone
+ * store to another CTA and wait for one. Arguments: architecture, nvdisasm. */
 #include "configs.h"
 
 #include <ctype.h>
@@ -12,10 +13,15 @@
 
 typedef struct findings {
   unsigned instructions;
-  unsigned tensor_core; /* HMMA */
-  unsigned wide_loads;  /* LDGSTS (cp.async) or LDG of 128 bits */
-  unsigned waits;       /* ACQBULK (griddepcontrol.wait) */
-  unsigned before_wait; /* accesses of global memory above the first wait, and branches that could lead past it */
+  unsigned tensor_core;      /* HMMA */
+  unsigned wide_loads;       /* LDGSTS (cp.async) or LDG of 128 bits */
+  unsigned wide_copies;      /* those that are LDGSTS and past L1: they leave no register and no line behind */
+  unsigned copies;           /* LDGSTS of any width */
+  unsigned waits;            /* ACQBULK (griddepcontrol.wait) */
+  unsigned before_wait;      /* accesses of global memory above the first wait, and branches that could lead past it */
+  unsigned remote_stores;    /* STAS (st.async) */
+  unsigned cluster_arrivals; /* UCGABAR_ARV (barrier.cluster.arrive) */
+  unsigned cluster_waits;    /* UCGABAR_WAIT (barrier.cluster.wait) */
 } findings;
 
 static swa_jit_lib *lib;
@@ -48,6 +54,11 @@ static void count_line(const char *line, findings *found)
   if (strstr(line, " HMMA.") != NULL) {
     found->tensor_core++;
   }
+  found->remote_stores += strstr(line, " STAS.") != NULL;
+  found->cluster_arrivals += strstr(line, " UCGABAR_ARV") != NULL;
+  found->cluster_waits += strstr(line, " UCGABAR_WAIT") != NULL;
+  found->copies += strstr(line, " LDGSTS.") != NULL;
+  found->wide_copies += strstr(line, " LDGSTS.E.BYPASS.128") != NULL;
   const char *load = strstr(line, " LDGSTS.");
   if (load == NULL) {
     load = strstr(line, " LDG.");
@@ -87,6 +98,37 @@ static void assert_waits_first(const findings *found)
   assert_int_equal(found->before_wait, 0);
 }
 
+static void disassemble_config(const swa_jit_config *config, findings *found)
+{
+  char text[512];
+  assert_int_equal(swa_jit_config_to_text(config, text, sizeof text), SWA_JIT_OK);
+  const void *cubin;
+  size_t cubin_bytes;
+  assert_int_equal(swa_jit_cubin_get(lib, config, &cubin, &cubin_bytes, NULL), SWA_JIT_OK);
+  disassemble(cubin, cubin_bytes, found);
+  print_message("%s: %u instructions, %u HMMA, %u loads of 16 bytes\n", text, found->instructions, found->tensor_core,
+                found->wide_loads);
+}
+
+static void check_decode(const swa_jit_config *config)
+{
+  findings found;
+  disassemble_config(config, &found);
+  assert_true(found.instructions > 100);
+  assert_true(found.tensor_core > 0);
+  assert_true(found.wide_loads > 0);
+  assert_waits_first(&found);
+  if (config->cluster_size == 0) {
+    assert_int_equal(found.remote_stores + found.cluster_arrivals + found.cluster_waits, 0);
+    return;
+  }
+  assert_true(found.wide_copies > 0);
+  assert_int_equal(found.copies, found.wide_copies);
+  assert_int_equal(found.remote_stores, 2);    /* of weights, and of a unit's figure */
+  assert_int_equal(found.cluster_arrivals, 1); /* by every thread, whatever its length is */
+  assert_int_equal(found.cluster_waits, 2);    /* with positions, and without */
+}
+
 static void presets_disassembled_use_tensor_cores_and_wide_loads(void **state)
 {
   (void)state;
@@ -94,20 +136,25 @@ static void presets_disassembled_use_tensor_cores_and_wide_loads(void **state)
   configs_presets(arch, &presets);
   assert_true(presets.count > 1);
   for (unsigned i = 0; i < presets.count; i++) {
-    char text[512];
-    assert_int_equal(swa_jit_config_to_text(&presets.list[i], text, sizeof text), SWA_JIT_OK);
+    check_decode(&presets.list[i]);
+  }
+}
+
+/* Plain, and with every option. */
+static void clusters_disassembled_copy_wide_and_store_to_each_other(void **state)
+{
+  (void)state;
+  static configs clusters;
+  configs_clusters(arch, &clusters);
+  assert_true(clusters.count > 1);
+  if (arch < SWA_JIT_ARCH_SM_90A) {
     const void *cubin;
     size_t cubin_bytes;
-    assert_int_equal(swa_jit_cubin_get(lib, &presets.list[i], &cubin, &cubin_bytes, NULL), SWA_JIT_OK);
-    findings found;
-    disassemble(cubin, cubin_bytes, &found);
-    print_message("%s: %u instructions, %u HMMA, %u loads of 16 bytes\n", text, found.instructions, found.tensor_core,
-                  found.wide_loads);
-    assert_true(found.instructions > 100);
-    assert_true(found.tensor_core > 0);
-    assert_true(found.wide_loads > 0);
-    assert_waits_first(&found);
+    assert_int_equal(swa_jit_cubin_get(lib, &clusters.list[0], &cubin, &cubin_bytes, NULL), SWA_JIT_UNSUPPORTED);
+    return;
   }
+  check_decode(&clusters.list[0]);
+  check_decode(&clusters.list[clusters.count - 1]);
 }
 
 static void merge_disassembled_loads_16_bytes_at_a_time(void **state)
@@ -122,6 +169,7 @@ static void merge_disassembled_loads_16_bytes_at_a_time(void **state)
   assert_int_equal(swa_jit_cubin_get(lib, &config, &cubin, &cubin_bytes, NULL), SWA_JIT_OK);
   disassemble(cubin, cubin_bytes, &found);
   assert_int_equal(found.wide_loads, 8); /* one a part */
+  assert_int_equal(found.remote_stores + found.cluster_arrivals + found.cluster_waits, 0);
   assert_waits_first(&found);
 }
 
@@ -140,6 +188,25 @@ static void lines_counted_tell_wide_loads_from_narrow_ones(void **state)
   assert_int_equal(found.wide_loads, 2);
   assert_int_equal(found.tensor_core, 1);
   assert_int_equal(found.instructions, 5);
+}
+
+static void lines_counted_tell_what_is_between_ctas(void **state)
+{
+  (void)state;
+  findings found = {0};
+  count_line("        /*0a10*/                   STS.128 [R5], R8 ;\n", &found);
+  count_line("        /*0a20*/                   LDGSTS.E [R5], desc[UR4][R2.64] ;\n", &found);
+  count_line("        /*0a30*/                   BAR.SYNC.DEFER_BLOCKING 0x0 ;\n", &found);
+  assert_int_equal(found.remote_stores + found.cluster_arrivals + found.cluster_waits + found.wide_copies, 0);
+  count_line("        /*0a40*/                   STAS.128 [R5.64], R8 ;\n", &found);
+  count_line("        /*0a50*/                   LDGSTS.E.BYPASS.128 [R5], desc[UR4][R2.64] ;\n", &found);
+  count_line("        /*0a60*/                   UCGABAR_ARV ;\n", &found);
+  count_line("        /*0a70*/                   UCGABAR_WAIT ;\n", &found);
+  assert_int_equal(found.remote_stores, 1);
+  assert_int_equal(found.cluster_arrivals, 1);
+  assert_int_equal(found.cluster_waits, 1);
+  assert_int_equal(found.wide_copies, 1);
+  assert_int_equal(found.copies, 2);
 }
 
 static void lines_counted_tell_what_stands_before_the_wait(void **state)
@@ -179,9 +246,11 @@ int main(int argc, char **argv)
   free(store);
   if (result == 0) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_counted_tell_what_is_between_ctas),
         cmocka_unit_test(lines_counted_tell_wide_loads_from_narrow_ones),
         cmocka_unit_test(lines_counted_tell_what_stands_before_the_wait),
         cmocka_unit_test(presets_disassembled_use_tensor_cores_and_wide_loads),
+        cmocka_unit_test(clusters_disassembled_copy_wide_and_store_to_each_other),
         cmocka_unit_test(merge_disassembled_loads_16_bytes_at_a_time),
     };
     result = SJ_TEST_RUN(tests);
