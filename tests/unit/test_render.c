@@ -71,6 +71,7 @@ static void source_begins_with_the_configuration_and_its_constants(void **state)
       "[[maybe_unused]] constexpr bool with_sinks = false;\n"
       "[[maybe_unused]] constexpr bool with_soft_cap = false;\n"
       "[[maybe_unused]] constexpr bool with_splits = false;\n"
+      "constexpr unsigned cluster_ctas = 1;\n"
       "constexpr unsigned exact_softmax = 1;\n";
   swa_jit_config config = SWA_JIT_CONFIG_INIT;
   config.arch = SWA_JIT_ARCH_SM_90A;
@@ -154,29 +155,66 @@ static bool has_part(const char *source, const sj_template_part *part, const cha
   return true;
 }
 
+/* Whether name stands in a list of names, which has a blank before and behind each. */
+static bool is_in(const char *list, const char *name)
+{
+  char word[64];
+  snprintf(word, sizeof word, " %s ", name);
+  return strstr(list, word) != NULL;
+}
+
 static void source_has_each_part_of_its_kernel_once_and_in_order(void **state)
 {
   (void)state;
-  static const char other_formats[] = "kv/e4m3.cuh kv/bf16.cuh kv/footer_584.cuh kv/footer_528.cuh";
+  static const char other_formats[] = " kv/e4m3.cuh kv/bf16.cuh kv/footer_584.cuh kv/footer_528.cuh ";
   static const char merge_parts[] =
-      "swa_merge_params.h ptx/load_store.cuh ptx/convert.cuh ptx/griddepcontrol.cuh swa_merge.cu";
+      " swa_merge_params.h ptx/load_store.cuh ptx/convert.cuh ptx/griddepcontrol.cuh swa_merge.cu ";
+  /* of the decode kernel whose CTAs work alone; what has "cluster" in its name is of the other's, the rest of both */
+  static const char cta_parts[] = " smem_plan.cuh softmax.cuh kv/mend.cuh gather.cuh load_q.cuh mma/mma_sync.cuh "
+                                  "epilogue.cuh splits.cuh swa_decode.cu ";
   swa_jit_config config = SWA_JIT_CONFIG_INIT;
   char *decode = render(&config);
+  config.cluster_size = 4;
+  char *clusters = render(&config);
+  config.cluster_size = 0;
   config.kernel = SWA_JIT_KERNEL_MERGE;
   char *merge = render(&config);
-  const char *decode_place = decode, *merge_place = merge;
-  unsigned num_merge_parts = 0;
+  const char *decode_place = decode, *clusters_place = clusters, *merge_place = merge;
+  unsigned num_merge_parts = 0, num_cta_parts = 0, num_cluster_parts = 0;
   for (unsigned i = 0; i < sj_num_template_parts; i++) {
     const sj_template_part *part = &sj_template_parts[i];
     const char *name = part->name + strlen("kernel_templates/");
-    assert_int_equal(has_part(decode, part, &decode_place),
-                     strstr(name, "merge") == NULL && strstr(other_formats, name) == NULL);
-    assert_int_equal(has_part(merge, part, &merge_place), strstr(merge_parts, name) != NULL);
-    num_merge_parts += strstr(merge_parts, name) != NULL;
+    const bool is_of_decode = strstr(name, "merge") == NULL && !is_in(other_formats, name);
+    const bool is_of_ctas = is_in(cta_parts, name), is_of_clusters = strstr(name, "cluster") != NULL;
+    assert_int_equal(has_part(decode, part, &decode_place), is_of_decode && !is_of_clusters);
+    assert_int_equal(has_part(clusters, part, &clusters_place), is_of_decode && !is_of_ctas);
+    assert_int_equal(has_part(merge, part, &merge_place), is_in(merge_parts, name));
+    num_merge_parts += is_in(merge_parts, name);
+    num_cta_parts += is_of_ctas;
+    num_cluster_parts += is_of_clusters;
   }
   assert_int_equal(num_merge_parts, 5);
+  assert_int_equal(num_cta_parts, 9);
+  assert_true(num_cluster_parts >= 7);
   free(merge);
+  free(clusters);
   free(decode);
+}
+
+static void source_of_clusters_has_their_size_and_entry(void **state)
+{
+  (void)state;
+  swa_jit_config config = SWA_JIT_CONFIG_INIT;
+  config.arch = SWA_JIT_ARCH_SM_90A;
+  config.kv_tile = 128;
+  config.cluster_size = 4;
+  char *source = render(&config);
+  assert_non_null(strstr(source, " kv_tile=128 window_size=128 "));
+  assert_non_null(strstr(source, " cluster_size=4\n#define SWA_RENDERED 1\n"));
+  assert_non_null(strstr(source, "constexpr unsigned cluster_ctas = 4;\n"));
+  assert_non_null(strstr(source, " swa_decode("));
+  assert_string_equal(sj_render_kernel_name(&config), "swa_decode");
+  free(source);
 }
 
 static void source_of_the_merge_begins_with_its_constant_alone(void **state)
@@ -242,6 +280,7 @@ static void parts_keep_their_number_of_lines(void **state)
       swa_jit_config config = SWA_JIT_CONFIG_INIT;
       config.lse = lse;
       config.kernel = strstr(part->name, "merge") != NULL ? SWA_JIT_KERNEL_MERGE : SWA_JIT_KERNEL_DECODE;
+      config.cluster_size = strstr(part->name, "cluster") != NULL ? 4 : 0;
       config.kv_format = format_of(part->name);
       sj_text text = {0};
       assert_int_equal(sj_render_part(part, &config, &plan, &text), SWA_JIT_OK);
@@ -468,6 +507,7 @@ int main(void)
       cmocka_unit_test(source_with_any_field_changed_is_another),
       cmocka_unit_test(source_with_any_plan_field_changed_is_another),
       cmocka_unit_test(source_has_each_part_of_its_kernel_once_and_in_order),
+      cmocka_unit_test(source_of_clusters_has_their_size_and_entry),
       cmocka_unit_test(source_of_the_merge_begins_with_its_constant_alone),
       cmocka_unit_test(source_has_no_marker_and_no_own_include),
       cmocka_unit_test(parts_keep_their_number_of_lines),

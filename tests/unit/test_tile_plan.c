@@ -171,26 +171,85 @@ static void architecture_without_room_is_unsupported_with_the_figures(void **sta
   assert_int_equal(plan.num_warps, 77);
 }
 
-/* Whatever the other fields say: of a merge they are not read. */
-static void clusters_before_sm_90a_are_unsupported(void **state)
+static swa_jit_config make_cluster_config(uint32_t head_group, uint32_t window_size, uint32_t kv_format)
+{
+  swa_jit_config config = make_config(512, head_group, 128, window_size);
+  config.kv_format = kv_format;
+  config.cluster_size = 4;
+  return config;
+}
+
+/* The bytes of struct cta_smem (kernel_templates/cluster/smem.cuh), added up by hand. */
+static void clusters_take_the_shared_memory_added_up_by_hand(void **state)
 {
   (void)state;
-  swa_jit_config config = make_config(512, 16, 128, 128);
-  config.cluster_size = 4;
-  const sj_arch *arch = NULL;
-  for (unsigned i = 0; (arch = sj_arch_at(i)) != NULL; i++) {
-    sj_tile_plan plan;
-    char expected[128];
-    const bool is_early = arch->id == SWA_JIT_ARCH_SM_80 || arch->id == SWA_JIT_ARCH_SM_89;
-    snprintf(expected, sizeof expected,
-             "cluster_size 4 on %s: thread block clusters come with sm_90a; set cluster_size to 0", arch->name);
-    assert_int_equal(sj_tile_plan_make(&config, arch, &plan), is_early ? SWA_JIT_UNSUPPORTED : SWA_JIT_OK);
-    if (is_early) {
-      assert_string_equal(sj_message(), expected);
+  swa_jit_config config = make_cluster_config(16, 128, SWA_JIT_KV_E4M3_SLOT);
+  sj_tile_plan plan = plan_of(&config, SWA_JIT_ARCH_SM_90A);
+  uint32_t bytes = 32 * 512;    /* a quarter of the rows */
+  bytes += 128 * 128;           /* a quarter of each row */
+  bytes += 16 * (128 + 8) * 2;  /* weights of all positions */
+  bytes += 16 * (8 + 2) * 8;    /* tops and sums of their 8 units */
+  bytes += 2 * 4 * 2 * 32 * 16; /* two own units, each in four parts */
+  bytes += 2 * 4 * 2 * 32;      /* rounds of these */
+  bytes += 32 * 16;             /* columns */
+  bytes += 8 + 2 * 4;           /* mbarrier, parts with rounds */
+  assert_int_equal(plan.shared_memory_bytes, (bytes + 127) / 128 * 128);
+
+  config.kv_format = SWA_JIT_KV_FOOTER_584;
+  plan = plan_of(&config, SWA_JIT_ARCH_SM_90A);
+  bytes += 32 * 64 + 128 * 64; /* half a row of codes more, of each: a tail */
+  bytes += 8 * 32 * 2;         /* factors of seven groups and the tail, of own rows */
+  bytes += 2 * 128 * 2;        /* of two groups, of all */
+  bytes += 32 * 8 + 32;        /* scale bytes; which rows are doubtful */
+  assert_int_equal(plan.shared_memory_bytes, (bytes + 127) / 128 * 128);
+}
+
+/* 8 heads are padded to 16, and no window is shorter than the cluster's positions: one plan for all. */
+static void clusters_have_one_plan_from_sm_90a_on(void **state)
+{
+  (void)state;
+  static const uint32_t windows[] = {1, 16, 33, 127, 128};
+  static const uint32_t formats[] = {SWA_JIT_KV_E4M3_SLOT, SWA_JIT_KV_FOOTER_584};
+  unsigned num_plans = 0;
+  for (unsigned a = 0; sj_arch_at(a) != NULL; a++) {
+    const sj_arch *arch = sj_arch_at(a);
+    for (unsigned i = 0; i < 20 && arch->id >= SWA_JIT_ARCH_SM_90A; i++) {
+      swa_jit_config config = make_cluster_config(i % 2 == 0 ? 8 : 16, windows[i / 4], formats[i / 2 % 2]);
+      sj_tile_plan plan = plan_of(&config, arch->id);
+      check_invariants(&config, arch, &plan);
+      assert_int_equal(plan.exact_softmax, 1);
+      assert_int_equal(plan.num_warps, 8);
+      assert_int_equal(plan.min_ctas_per_sm, 2);
+      assert_int_equal(plan.padded_window, 128);
+      assert_int_equal(plan.pass_heads, config.head_group);
+      assert_int_equal(plan.q_stages, 8);
+      assert_int_equal(plan.row_bytes, config.kv_format == SWA_JIT_KV_FOOTER_584 ? 576 : 512);
+      assert_int_equal(plan.v_row_bytes, 0);
+      num_plans++;
     }
+  }
+  assert_int_equal(num_plans, 4 * 20);
+}
+
+static void clusters_before_sm_90a_are_unsupported_with_the_remedy(void **state)
+{
+  (void)state;
+  static const struct {
+    uint32_t arch;
+    const char *message;
+  } rows[] = {
+      {SWA_JIT_ARCH_SM_80, "cluster_size 4 on sm_80: thread block clusters come with sm_90a; set cluster_size to 0"},
+      {SWA_JIT_ARCH_SM_89, "cluster_size 4 on sm_89: thread block clusters come with sm_90a; set cluster_size to 0"},
+  };
+  swa_jit_config config = make_cluster_config(16, 128, SWA_JIT_KV_E4M3_SLOT);
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    sj_tile_plan plan;
+    assert_int_equal(sj_tile_plan_make(&config, sj_arch_find(rows[i].arch), &plan), SWA_JIT_UNSUPPORTED);
+    assert_string_equal(sj_message(), rows[i].message);
   }
 }
 
+/* Whatever the other fields say: of a merge they are not read. */
 static void merge_needs_threads_and_nothing_else(void **state)
 {
   (void)state;
@@ -215,7 +274,9 @@ int main(void)
       cmocka_unit_test(online_pass_has_few_heads_where_memory_is_short),
       cmocka_unit_test(online_stages_leave_room_for_a_second_cta),
       cmocka_unit_test(architecture_without_room_is_unsupported_with_the_figures),
-      cmocka_unit_test(clusters_before_sm_90a_are_unsupported),
+      cmocka_unit_test(clusters_take_the_shared_memory_added_up_by_hand),
+      cmocka_unit_test(clusters_have_one_plan_from_sm_90a_on),
+      cmocka_unit_test(clusters_before_sm_90a_are_unsupported_with_the_remedy),
       cmocka_unit_test(merge_needs_threads_and_nothing_else),
   };
   return SJ_TEST_RUN(tests);
