@@ -217,8 +217,8 @@ static swa_jit_status plan_cluster(sj_tile_plan *plan, const swa_jit_config *con
                    config->cluster_size, arch->name);
   }
   cut_exact(plan, config);
-  plan->min_ctas_per_sm = 2;
   plan->shared_memory_bytes = cluster_shared_bytes(plan, config);
+  plan->min_ctas_per_sm = fits_twice(plan, arch) ? 2 : 1;
   return SWA_JIT_OK;
 }
 

@@ -290,6 +290,7 @@ static void pick_of_few_tokens_takes_the_clusters_that_were_measured(void **stat
   assert_picked(pick_cluster("kv_format=e4m3 sinks=1 soft_cap=1", 16, 128), 16, 128, 4);
   assert_picked(pick_cluster("", 17, 128), 64, 64, 0);
   assert_picked(pick_cluster("", 16, 8), 8, 128, 4);
+  assert_picked(pick_cluster("kv_format=footer_584", 16, 128), 16, 128, 4);
   assert_picked(pick_cluster("arch=sm_120a", 16, 128), 16, 128, 4);
 }
 
@@ -305,7 +306,7 @@ static void pick_of_clusters_for_a_short_window_keeps_their_tile(void **state)
 static void pick_where_clusters_do_not_go_is_as_if_there_were_none(void **state)
 {
   static const char *const texts[] = {
-      "window_size=129", "head_dim=256",  "kv_format=bf16", "kv_format=footer_584", "splits=1",
+      "window_size=129", "head_dim=256",  "kv_format=bf16", "splits=1",
       "head_dim_v=512",  "extra_size=64", "arch=sm_89",     "arch=sm_80",
   };
   (void)state;
