@@ -115,13 +115,15 @@ swa_jit_status kernel_machine_launch(kernel_machine *m, const emu_launch *launch
 static swa_jit_status launch(kernel_machine *m, const emu_module *module, const sj_tile_plan *plan,
                              const swa_params *params)
 {
-  return kernel_machine_launch(
-      m, &(emu_launch){.kernel = emu_module_kernel(module, "swa_decode"),
-                       .grid = {params->num_tokens, params->kv_head_groups, params->num_kv_heads * params->num_splits},
-                       .block = {plan->num_warps * 32, 1, 1},
-                       .dynamic_shared = plan->shared_memory_bytes,
-                       .params = params,
-                       .params_size = sizeof *params});
+  const emu_kernel *kernel = emu_module_kernel(module, "swa_decode");
+  const uint32_t cluster = emu_kernel_get_info(kernel)->required_cluster[0], ctas = cluster != 0 ? cluster : 1;
+  return kernel_machine_launch(m, &(emu_launch){.kernel = kernel,
+                                                .grid = {params->num_tokens * ctas, params->kv_head_groups,
+                                                         params->num_kv_heads * params->num_splits},
+                                                .block = {plan->num_warps * 32, 1, 1},
+                                                .dynamic_shared = plan->shared_memory_bytes,
+                                                .params = params,
+                                                .params_size = sizeof *params});
 }
 
 /* An allocation as it was, to be brought back: out's or LSE's poison. */

@@ -41,9 +41,10 @@ static int run_case(kernel_machine *m, const char *text)
 static const struct {
   const char *name;
   decode_lines (*lines)(void);
-} grids[] = {{"reduced", decode_grid_reduced}, {"special", decode_grid_special},     {"formats", decode_grid_formats},
-             {"sinks", decode_grid_sinks},     {"lse_forms", decode_grid_lse_forms}, {"grouped", decode_grid_grouped},
-             {"extra", decode_grid_extra},     {"splits", decode_grid_splits}};
+} grids[] = {
+    {"reduced", decode_grid_reduced}, {"special", decode_grid_special},     {"formats", decode_grid_formats},
+    {"sinks", decode_grid_sinks},     {"lse_forms", decode_grid_lse_forms}, {"grouped", decode_grid_grouped},
+    {"extra", decode_grid_extra},     {"splits", decode_grid_splits},       {"clusters", decode_grid_clusters}};
 
 /* The failures of a grid, or of one case. */
 static int run_named(kernel_machine *m, const char *name)

@@ -133,6 +133,24 @@ static decode_result first_decode_inside_a_capture(gpu *g, decode_verdict *verdi
   return result;
 }
 
+/* A graph keeps the cluster's grid; lengths are read at replay. */
+static decode_result clusters_captured_at_128_replayed_at_0_and_others(gpu *g, decode_verdict *verdict)
+{
+  static const char *const replays[] = {
+      "cluster_size=4 kv_tile=128 lens=zero seed=44",
+      "cluster_size=4 kv_tile=128 lens=uniform slots=masked_some scores=m5 seed=45",
+  };
+  trial t;
+  decode_result result;
+
+  if (!trial_make(g, "cluster_size=4 kv_tile=128 scores=m20 seed=43", &t)) {
+    return gpu_fail(verdict, g->message);
+  }
+  result = capture_and_replay(g, &t, replays, sizeof replays / sizeof replays[0], verdict);
+  trial_free(&t);
+  return result;
+}
+
 static bool launch_both(gpu *g, trial *const trials[2], const sj_stream streams[2])
 {
   for (int i = 0; i < 2; i++) {
@@ -268,6 +286,7 @@ void gpu_check_launches(gpu *g, gpu_tally *tally)
       {"first_decode_inside_a_capture", first_decode_inside_a_capture},
       {"captured_at_1_replayed_at_128_and_0", captured_at_1_replayed_at_128_and_0},
       {"captured_with_0_replayed_with_full", captured_with_0_replayed_with_full},
+      {"clusters_captured_at_128_replayed_at_0_and_others", clusters_captured_at_128_replayed_at_0_and_others},
       {"two_kernels_on_two_streams", two_kernels_on_two_streams},
       {"decode_twice_gives_the_same_bits", decode_twice_gives_the_same_bits},
       {"halves_merge_by_lse", halves_merge_by_lse},
