@@ -177,7 +177,7 @@ static const char *const cta_names[] = {
 };
 #define PARTS(names)                                                                                                   \
   {                                                                                                                    \
-    names, sizeof names / sizeof names[0]                                                                              \
+    (names), sizeof(names) / sizeof(names)[0]                                                                          \
   }
 static const part_names merge_parts = PARTS(merge_names);     /* all of the merge kernel's */
 static const part_names cluster_parts = PARTS(cluster_names); /* that only the decode kernel of clusters has */

@@ -50,7 +50,6 @@ void emu_event_happen(emu_cluster *cluster, emu_event *event, uint32_t lanes)
   event->lanes &= ~lanes;
   if (lanes != 0) {
     event->happen(event, lanes);
-    emu_progress(cluster);
   }
   if (event->lanes != 0) {
     return;

@@ -239,7 +239,8 @@ void emu_branch(emu_warp *warp, uint32_t lanes, uint32_t target);
 void emu_exit_lanes(emu_warp *warp, uint32_t lanes);
 /* The name of a register by the index of its written mask. */
 ptx_name emu_register_name(const emu_kernel *kernel, uint32_t reg);
-/* Something happened that may end a wait: spinning groups look again. */
+/* Something happened that may end a wait: spinning groups look again. What an asynchronous operation stores is none: an
+ * mbarrier tells of it, or everybody looks once nothing else runs. */
 void emu_progress(emu_cluster *cluster);
 /* Runs the warp's groups for some steps; false when none can run. */
 bool emu_warp_run(emu_warp *warp, unsigned budget, bool spinners_too);
