@@ -24,6 +24,8 @@ static void options_by_default_span_1_to_4096_tokens(void **state)
   assert_int_equal(options.kv_tiles.count, 3);
   assert_int_equal(options.num_splits.count, 1);
   assert_int_equal(options.num_splits.values[0], 0);
+  assert_int_equal(options.cluster_sizes.count, 1);
+  assert_int_equal(options.cluster_sizes.values[0], 0);
   assert_int_equal(options.replays, 12);
   assert_int_equal(options.num_heads.count, 1);
   assert_int_equal(options.num_heads.values[0], 128);
@@ -57,6 +59,8 @@ static void options_out_of_range_are_refused(void **state)
   assert_int_equal(READ(&options, "--kv-tile", "16,x"), SJ_CLI_WRONG);
   assert_int_equal(READ(&options, "--num-splits", "1,257"), SJ_CLI_WRONG);
   assert_int_equal(READ(&options, "--num-splits", "most"), SJ_CLI_WRONG);
+  assert_int_equal(READ(&options, "--cluster-size", "0,2"), SJ_CLI_WRONG);
+  assert_int_equal(READ(&options, "--cluster-size", "four"), SJ_CLI_WRONG);
   assert_int_equal(READ(&options, "--replays", "0"), SJ_CLI_WRONG);
 }
 
@@ -91,6 +95,24 @@ static void host_is_measured_of_a_kernel_without_splits(void **state)
   assert_int_equal(options.num_splits.count, 3);
   assert_int_equal(options.num_splits.values[0], 1);
   assert_int_equal(options.num_splits.values[1], SJ_SPLITS_PICK);
+}
+
+/* Beside kernels without clusters the problem alone has to go with them; alone, there must be one. */
+static void clusters_that_nothing_goes_with_are_refused(void **state)
+{
+  bench_options options;
+  (void)state;
+  assert_int_equal(READ(&options, "--cluster-size", "0,4"), SJ_CLI_RUN);
+  assert_int_equal(options.cluster_sizes.count, 2);
+  assert_int_equal(options.config.cluster_size, 0);
+  assert_int_equal(READ(&options, "--cluster-size", "0,4", "--window-size", "129"), SJ_CLI_WRONG);
+  assert_int_equal(READ(&options, "--cluster-size", "0,4", "--kv-format", "footer_584"), SJ_CLI_WRONG);
+  assert_int_equal(READ(&options, "--cluster-size", "4", "--kv-tile", "128"), SJ_CLI_RUN);
+  assert_int_equal(READ(&options, "--cluster-size", "4"), SJ_CLI_WRONG);
+  assert_int_equal(READ(&options, "--cluster-size", "4", "--kv-tile", "128", "--head-group", "32"), SJ_CLI_WRONG);
+  assert_int_equal(READ(&options, "--cluster-size", "4", "--kv-tile", "128", "--num-splits", "1"), SJ_CLI_WRONG);
+  assert_int_equal(READ(&options, "--cluster-size", "4", "--kv-tile", "128", "--host"), SJ_CLI_WRONG);
+  assert_int_equal(READ(&options, "--cluster-size", "0,4", "--kv-tile", "128", "--host"), SJ_CLI_RUN);
 }
 
 /* ---- sets, medians, choice -------------------------------------------------------------------------------- */
@@ -316,7 +338,31 @@ static void kernels_are_of_each_group_tile_and_number_of_splits(void **state)
   bench_sweep_finish(&sweep);
 }
 
-static void best_kernel_without_splits_is_told_apart(void **state)
+static void kernels_of_clusters_are_those_that_there_are(void **state)
+{
+  static const uint32_t expected[][4] = {{8, 64, 0, 0},  {8, 64, 8, 0},   {8, 128, 0, 0},
+                                         {8, 128, 0, 4}, {8, 128, 8, 0},  {32, 64, 0, 0},
+                                         {32, 64, 8, 0}, {32, 128, 0, 0}, {32, 128, 8, 0}};
+  bench_sweep sweep;
+  bench_options options;
+  sj_device device = {.num_sms = 132};
+  (void)state;
+  assert_int_equal(
+      READ(&options, "--head-group", "8,32", "--kv-tile", "64,128", "--num-splits", "0,8", "--cluster-size", "0,4"),
+      SJ_CLI_RUN);
+  assert_false(bench_sweep_prepare(&device, NULL, SWA_JIT_ARCH_SM_90A, &options, &sweep)); /* kv_tile 128 fails */
+  assert_int_equal(sweep.num_kernels, 9);
+  for (uint32_t i = 0; i < 9; i++) {
+    const bench_kernel *kernel = &sweep.kernels[i];
+    assert_int_equal(kernel->config.head_group, expected[i][0]);
+    assert_int_equal(kernel->config.kv_tile, expected[i][1]);
+    assert_int_equal(kernel->num_splits, expected[i][2]);
+    assert_int_equal(kernel->config.cluster_size, expected[i][3]);
+  }
+  bench_sweep_finish(&sweep);
+}
+
+static void best_kernel_without_splits_and_clusters_is_told_apart(void **state)
 {
   bench_sweep sweep;
   bench_options options;
@@ -326,9 +372,13 @@ static void best_kernel_without_splits_is_told_apart(void **state)
   make_sweep(&sweep, &options, &device);
   sweep.kernels[1].num_splits = 8;
   assert_ptr_equal(bench_sweep_best(&sweep, &sweep.points[0], 0, &us), &sweep.kernels[1]);
-  assert_ptr_equal(bench_sweep_best_unsplit(&sweep, &sweep.points[0]), &sweep.kernels[0]);
+  assert_ptr_equal(bench_sweep_best_plain(&sweep, &sweep.points[0]), &sweep.kernels[0]);
   sweep.kernels[0].num_splits = sweep.kernels[3].num_splits = SJ_SPLITS_PICK;
-  assert_null(bench_sweep_best_unsplit(&sweep, &sweep.points[0]));
+  assert_null(bench_sweep_best_plain(&sweep, &sweep.points[0]));
+  sweep.kernels[0].num_splits = 0;
+  assert_ptr_equal(bench_sweep_best_plain(&sweep, &sweep.points[0]), &sweep.kernels[0]);
+  sweep.kernels[0].config.cluster_size = 4;
+  assert_null(bench_sweep_best_plain(&sweep, &sweep.points[0]));
   bench_sweep_finish(&sweep);
 }
 
@@ -379,6 +429,7 @@ int main(void)
       cmocka_unit_test(options_out_of_range_are_refused),
       cmocka_unit_test(options_of_the_general_form_make_the_configuration),
       cmocka_unit_test(host_is_measured_of_a_kernel_without_splits),
+      cmocka_unit_test(clusters_that_nothing_goes_with_are_refused),
       cmocka_unit_test(sets_rotate_over_400_mb_without_overlap),
       cmocka_unit_test(traffic_counts_footers_kv_heads_and_both_scopes),
       cmocka_unit_test(pools_are_of_400_mb_and_of_whole_blocks),
@@ -388,7 +439,8 @@ int main(void)
       cmocka_unit_test(median_of_an_even_number_is_the_middle_pair),
       cmocka_unit_test(best_kernel_is_the_fastest_that_is_held),
       cmocka_unit_test(kernels_are_of_each_group_tile_and_number_of_splits),
-      cmocka_unit_test(best_kernel_without_splits_is_told_apart),
+      cmocka_unit_test(kernels_of_clusters_are_those_that_there_are),
+      cmocka_unit_test(best_kernel_without_splits_and_clusters_is_told_apart),
       cmocka_unit_test(kernels_wider_than_the_heads_are_not_measured),
       cmocka_unit_test(kernels_that_do_not_fit_are_left_out_and_failures_end_the_run),
   };

@@ -33,7 +33,7 @@ static unsigned count_of(const char *text, const char *part)
   return count;
 }
 
-#define REST ",e4m3_slot,1,0,0,0,0,,64,64,0,1000,0,0\n"
+#define REST ",e4m3_slot,1,0,0,0,0,,64,64,0,1000,0,0,0\n"
 
 static void csv_has_a_line_for_each_kernel_measured(void **state)
 {
@@ -46,7 +46,8 @@ static void csv_has_a_line_for_each_kernel_measured(void **state)
   char *text = read_back(path);
   assert_string_equal(text, "device,arch,num_sms,num_tokens,num_heads,head_dim,window_size,head_group,kv_tile,us_ours,"
                             "us_floor,us_copy,kv_format,num_kv_heads,head_dim_v,sinks,soft_cap,extra_size,"
-                            "extra_format,block_size,extra_block_size,lse,bytes,num_splits,splits_picked\n"
+                            "extra_format,block_size,extra_block_size,lse,bytes,num_splits,splits_picked,"
+                            "cluster_size\n"
                             "\"A 'device' <1>\",sm_90a,132,1,128,512,128,16,16,4.000,2.500,2.000" REST
                             "\"A 'device' <1>\",sm_90a,132,1,128,512,128,16,32,3.500,2.500,2.000" REST
                             "\"A 'device' <1>\",sm_90a,132,1,128,512,128,128,32,6.000,2.500,2.000" REST
@@ -188,6 +189,43 @@ static void tables_name_the_heads_and_the_problem(void **state)
   bench_sweep_finish(&sweep);
 }
 
+static void clusters_stand_in_tables_csv_and_json(void **state)
+{
+  bench_sweep sweep;
+  bench_options options;
+  sj_device device;
+  char *path = temp_dir_join(*state, "printed");
+  make_sweep(&sweep, &options, &device);
+  options.every = true;
+  char *text = print_tables(&sweep, path);
+  assert_int_equal(count_of(text, "cluster"), 0);
+  free(text);
+  sweep.kernels[1].config.cluster_size = 4;
+  text = print_tables(&sweep, path);
+  assert_int_equal(count_of(text, "cluster\n"), 2); /* the last column, of the best and of all */
+  assert_int_equal(count_of(text, "splits"), 0);
+  assert_int_equal(count_of(text, " 4\n"), 3); /* the best for a token, and that kernel's two lines */
+  assert_int_equal(count_of(text, " 0\n"), 5);
+  free(text);
+  options.num_splits = (bench_list){{0, 8}, 2};
+  text = print_tables(&sweep, path);
+  assert_int_equal(count_of(text, "splits  cluster\n"), 2);
+  assert_int_equal(count_of(text, " 0        4\n"), 3);
+  free(text);
+  assert_true(bench_print_csv(&sweep, path));
+  text = read_back(path);
+  assert_int_equal(count_of(text, ",1000,0,0,4\n"), 2);
+  assert_int_equal(count_of(text, ",1000,0,0,0\n"), 4);
+  free(text);
+  assert_true(bench_print_json(&sweep, NULL, path));
+  text = read_back(path);
+  assert_int_equal(count_of(text, "\"cluster_size\": 4,"), 2);
+  assert_int_equal(count_of(text, "\"cluster_size\": 0,"), 4);
+  free(text);
+  free(path);
+  bench_sweep_finish(&sweep);
+}
+
 /* The second kernel in 8 splits, the fourth in as many as are picked: 133 for a token, 2 for 100. */
 static void splits_stand_in_tables_csv_and_json(void **state)
 {
@@ -212,10 +250,10 @@ static void splits_stand_in_tables_csv_and_json(void **state)
   free(text);
   assert_true(bench_print_csv(&sweep, path));
   text = read_back(path);
-  assert_int_equal(count_of(text, ",1000,0,0\n"), 2);
-  assert_int_equal(count_of(text, ",1000,8,0\n"), 2);
-  assert_int_equal(count_of(text, ",1000,133,1\n"), 1);
-  assert_int_equal(count_of(text, ",1000,2,1\n"), 1);
+  assert_int_equal(count_of(text, ",1000,0,0,0\n"), 2);
+  assert_int_equal(count_of(text, ",1000,8,0,0\n"), 2);
+  assert_int_equal(count_of(text, ",1000,133,1,0\n"), 1);
+  assert_int_equal(count_of(text, ",1000,2,1,0\n"), 1);
   free(text);
   assert_true(bench_print_json(&sweep, NULL, path));
   text = read_back(path);
@@ -261,6 +299,7 @@ int main(void)
       cmocka_unit_test_setup_teardown(svg_has_a_line_for_floor_copy_and_each_group, temp_dir_setup, temp_dir_teardown),
       cmocka_unit_test_setup_teardown(counts_of_one_are_singular, temp_dir_setup, temp_dir_teardown),
       cmocka_unit_test_setup_teardown(tables_name_the_heads_and_the_problem, temp_dir_setup, temp_dir_teardown),
+      cmocka_unit_test_setup_teardown(clusters_stand_in_tables_csv_and_json, temp_dir_setup, temp_dir_teardown),
       cmocka_unit_test_setup_teardown(splits_stand_in_tables_csv_and_json, temp_dir_setup, temp_dir_teardown),
       cmocka_unit_test_setup_teardown(file_that_cannot_be_written_is_told, temp_dir_setup, temp_dir_teardown),
       cmocka_unit_test(nvrtc_that_is_missing_is_told),

@@ -43,8 +43,8 @@ static bool show(const bench_sweep *sweep, const bench_host *host)
   return (options->svg == NULL || bench_plot_write(sweep, options->svg)) && shown;
 }
 
-/* The host's costs are those of the kernel without splits that is best for the first number of tokens, by default the
- * fewest: the shortest one. */
+/* The host's costs are those of the kernel without splits and clusters that is best for the first number of tokens, by
+ * default the fewest: the shortest one. */
 static bool measure(bench_sweep *sweep, swa_jit_lib *lib, const bench_kernels *own, const bench_tensors *tensors,
                     bench_timing *timing)
 {
@@ -56,9 +56,9 @@ static bool measure(bench_sweep *sweep, swa_jit_lib *lib, const bench_kernels *o
   if (!sweep->options->host) {
     return show(sweep, NULL);
   }
-  const bench_kernel *kernel = bench_sweep_best_unsplit(sweep, &sweep->points[0]);
+  const bench_kernel *kernel = bench_sweep_best_plain(sweep, &sweep->points[0]);
   if (kernel == NULL) {
-    return refuse("measuring the host", "no kernel without splits fits");
+    return refuse("measuring the host", "no kernel without splits and clusters fits");
   }
   if (!bench_host_measure(sweep->device, lib, kernel, tensors, sweep->points[0].step.num_heads, sweep->options->quick,
                           &host, message, sizeof message)) {

@@ -16,6 +16,7 @@ typedef struct raw_options {
   const char *head_groups;
   const char *kv_tiles;
   const char *num_splits;
+  const char *cluster_sizes;
 } raw_options;
 
 #define OF(member) offsetof(raw_options, options.member)
@@ -57,6 +58,9 @@ static const sj_cli_option option_table[] = {
     {SJ_CLI_LIST, "num-splits", "LIST", offsetof(raw_options, num_splits), 0, 0,
      "CTAs that share a token's positions, 1 to 256 each; pick: as swa_jit_pick_splits picks for the number of tokens; "
      "0: a kernel without splits (default 0)"},
+    {SJ_CLI_LIST, "cluster-size", "LIST", offsetof(raw_options, cluster_sizes), 0, 0,
+     "CTAs of a cluster that share a token's heads: 0, 4; of 4 are the combinations with --head-group 8 and 16, "
+     "--kv-tile 128 and --num-splits 0 (default 0)"},
     {SJ_CLI_TEXT, "cache-dir", "DIR", OF(cache_dir), 0, 0,
      "the cubin store's folder (default: SWA_JIT_CACHE_DIR, else $XDG_CACHE_HOME/swa-jit, else ~/.cache/swa-jit)"},
     {SJ_CLI_TEXT, "nvrtc", "FILE", OF(nvrtc), 0, 0, "the libnvrtc to use (default: SWA_JIT_NVRTC, else a search)"},
@@ -151,6 +155,23 @@ static sj_cli_outcome read_num_splits(const char *text, bench_list *list_out)
   return SJ_CLI_RUN;
 }
 
+static sj_cli_outcome read_cluster_sizes(const char *text, bench_list *list_out)
+{
+  char element[64];
+  list_out->count = 0;
+  while (sj_list_next(&text, element, sizeof element)) {
+    uint64_t number = 0;
+    if (!sj_number_read(element, &number) || (number != 0 && number != 4)) {
+      return sj_cli_refuse(&bench_cli, "--cluster-size holds \"%s\": use 0 and 4", element);
+    }
+    if (list_out->count == BENCH_MOST_VALUES) {
+      return sj_cli_refuse(&bench_cli, "--cluster-size holds more than %d numbers", BENCH_MOST_VALUES);
+    }
+    list_out->values[list_out->count++] = (uint32_t)number;
+  }
+  return SJ_CLI_RUN;
+}
+
 /* Of each list the value, else the usual one. */
 static sj_cli_outcome read_lists(const raw_options *raw, bench_options *options)
 {
@@ -183,6 +204,9 @@ static sj_cli_outcome read_lists(const raw_options *raw, bench_options *options)
   }
   if (outcome == SJ_CLI_RUN) {
     outcome = read_num_splits(raw->num_splits != NULL ? raw->num_splits : "0", &options->num_splits);
+  }
+  if (outcome == SJ_CLI_RUN) {
+    outcome = read_cluster_sizes(raw->cluster_sizes != NULL ? raw->cluster_sizes : "0", &options->cluster_sizes);
   }
   return outcome;
 }
@@ -232,6 +256,35 @@ static bool holds(const bench_list *list, uint32_t value)
   return false;
 }
 
+bool bench_options_do_cluster(uint32_t head_group, uint32_t kv_tile, uint32_t num_splits)
+{
+  return (head_group == 8 || head_group == 16) && kv_tile == 128 && num_splits == 0;
+}
+
+/* That the problem goes with clusters, and that these alone leave something to measure. */
+static sj_cli_outcome check_clusters(const bench_options *options)
+{
+  swa_jit_config config = options->config;
+  config.head_group = 16;
+  config.kv_tile = 128;
+  config.cluster_size = 4;
+  if (!holds(&options->cluster_sizes, config.cluster_size)) {
+    return SJ_CLI_RUN;
+  }
+  if (swa_jit_config_check(&config, NULL) == SWA_JIT_INVALID) {
+    return sj_cli_refuse(&bench_cli, "%s", swa_jit_message());
+  }
+  bool is_any = holds(&options->cluster_sizes, 0);
+  for (uint32_t i = 0; i < options->head_groups.count; i++) {
+    is_any = is_any
+             || bench_options_do_cluster(options->head_groups.values[i], holds(&options->kv_tiles, 128) ? 128 : 0,
+                                         holds(&options->num_splits, 0) ? 0 : 1);
+  }
+  return is_any ? SJ_CLI_RUN
+                : sj_cli_refuse(&bench_cli, "--cluster-size 4 is of --head-group 8 and 16, --kv-tile 128 and "
+                                            "--num-splits 0, and not all are there: add them, or --cluster-size 0");
+}
+
 /* What a launch would refuse. */
 static sj_cli_outcome check_together(const bench_options *options)
 {
@@ -249,11 +302,14 @@ static sj_cli_outcome check_together(const bench_options *options)
   if (options->host && !holds(&options->num_splits, 0)) {
     return sj_cli_refuse(&bench_cli, "--host is of a kernel without splits, and --num-splits holds no 0: add it");
   }
+  if (options->host && !holds(&options->cluster_sizes, 0)) {
+    return sj_cli_refuse(&bench_cli, "--host is of a kernel without clusters, and --cluster-size holds no 0: add it");
+  }
   if (options->svg != NULL && options->num_heads.count > 1) {
     return sj_cli_refuse(&bench_cli, "--svg draws one number of heads, and --num-heads holds %u: give one",
                          options->num_heads.count);
   }
-  return SJ_CLI_RUN;
+  return check_clusters(options);
 }
 
 sj_cli_outcome bench_options_read(int argc, char **argv, bench_options *options_out)

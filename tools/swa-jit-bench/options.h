@@ -23,7 +23,8 @@ typedef struct bench_options {
   bench_list head_groups;
   bench_list kv_tiles;
   bench_list num_splits; /* 0: a kernel without splits; SJ_SPLITS_PICK */
-  swa_jit_config config; /* of every kernel, but for arch, head_group, kv_tile and splits */
+  bench_list cluster_sizes;
+  swa_jit_config config; /* of every kernel, but for arch, head_group, kv_tile, splits and cluster_size */
   uint64_t num_kv_heads;
   uint64_t head_dim;
   uint64_t window_size;
@@ -49,6 +50,9 @@ typedef struct bench_options {
 } bench_options;
 
 extern const sj_cli bench_cli;
+
+/* Whether there is a kernel of clusters with these: else the sweep has none. */
+bool bench_options_do_cluster(uint32_t head_group, uint32_t kv_tile, uint32_t num_splits);
 
 sj_cli_outcome bench_options_read(int argc, char **argv, bench_options *options_out);
 

@@ -14,9 +14,10 @@ void bench_print_missing(const bench_sweep *sweep)
     const bench_kernel *kernel = &sweep->kernels[i];
     bool is_told = i > 0 && memcmp(&kernel[-1].config, &kernel->config, sizeof kernel->config) == 0;
     if (kernel->state != BENCH_HELD && !is_told) {
-      fprintf(stderr, "%s: %s: head_group %u kv_tile %u%s: %s\n", bench_cli.name,
+      fprintf(stderr, "%s: %s: head_group %u kv_tile %u%s%s: %s\n", bench_cli.name,
               kernel->state == BENCH_REFUSED ? "refused" : "failed", kernel->config.head_group, kernel->config.kv_tile,
-              kernel->config.splits != 0 ? " in splits" : "", kernel->message);
+              kernel->config.splits != 0 ? " in splits" : "", kernel->config.cluster_size != 0 ? " in clusters" : "",
+              kernel->message);
     }
   }
 }
@@ -33,18 +34,36 @@ static bool has_splits(const bench_sweep *sweep)
   return splits->count > 1 || splits->values[0] != 0;
 }
 
-/* The first column is of several numbers of heads, the last of splits. */
-static void init_table(const bench_sweep *sweep, const sj_column *columns, size_t num_columns, sj_table *table)
+static bool has_clusters(const bench_sweep *sweep)
+{
+  for (uint32_t i = 0; i < sweep->num_kernels; i++) {
+    if (sweep->kernels[i].config.cluster_size != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The first column is of several numbers of heads, the last two of splits and of clusters. */
+static void init_table(const bench_sweep *sweep, sj_column *columns, size_t num_columns, sj_table *table)
 {
   size_t left_out = sweep->options->num_heads.count > 1 ? 0 : 1;
+  if (!has_clusters(sweep)) {
+    num_columns--;
+  } else if (!has_splits(sweep)) {
+    columns[num_columns - 2] = columns[num_columns - 1];
+  }
   sj_table_init(table, columns + left_out, num_columns - left_out - (has_splits(sweep) ? 0 : 1));
 }
 
-static void add_splits(const bench_sweep *sweep, const bench_kernel *kernel, bench_step step, sj_table *table)
+static void add_shares(const bench_sweep *sweep, const bench_kernel *kernel, bench_step step, sj_table *table)
 {
   if (has_splits(sweep)) {
     sj_table_add(table, "%u%s", bench_sweep_num_splits(sweep, kernel, step),
                  kernel->num_splits == SJ_SPLITS_PICK ? " picked" : "");
+  }
+  if (has_clusters(sweep)) {
+    sj_table_add(table, "%u", kernel->config.cluster_size);
   }
 }
 
@@ -58,10 +77,10 @@ static void add_step(const bench_sweep *sweep, bench_step step, sj_table *table)
 
 static void print_best(const bench_sweep *sweep)
 {
-  static const sj_column columns[] = {
-      {"heads", true},    {"tokens", true},    {"copy us", true},        {"copy TB/s", true},
-      {"floor us", true}, {"floor CTA", true}, {"decode us", true},      {"group", true},
-      {"tile", true},     {"TB/s", true},      {"decode / floor", true}, {"splits", true},
+  sj_column columns[] = {
+      {"heads", true},          {"tokens", true},    {"copy us", true}, {"copy TB/s", true}, {"floor us", true},
+      {"floor CTA", true},      {"decode us", true}, {"group", true},   {"tile", true},      {"TB/s", true},
+      {"decode / floor", true}, {"splits", true},    {"cluster", true},
   };
   sj_table table;
   init_table(sweep, columns, sizeof columns / sizeof columns[0], &table);
@@ -83,7 +102,7 @@ static void print_best(const bench_sweep *sweep)
     sj_table_add(&table, "%u", best->config.kv_tile);
     sj_table_add(&table, "%.2f", rate(point->traffic, us));
     sj_table_add(&table, "%.3f", us / point->us_floor);
-    add_splits(sweep, best, point->step, &table);
+    add_shares(sweep, best, point->step, &table);
   }
   sj_table_print(&table, stdout);
   sj_table_finish(&table);
@@ -91,9 +110,9 @@ static void print_best(const bench_sweep *sweep)
 
 static void print_every(const bench_sweep *sweep)
 {
-  static const sj_column columns[] = {
+  sj_column columns[] = {
       {"heads", true},     {"tokens", true},         {"group", true},  {"tile", true},
-      {"decode us", true}, {"decode / floor", true}, {"splits", true},
+      {"decode us", true}, {"decode / floor", true}, {"splits", true}, {"cluster", true},
   };
   sj_table table;
   init_table(sweep, columns, sizeof columns / sizeof columns[0], &table);
@@ -106,7 +125,7 @@ static void print_every(const bench_sweep *sweep)
         sj_table_add(&table, "%u", sweep->kernels[k].config.kv_tile);
         sj_table_add(&table, "%.2f", us);
         sj_table_add(&table, "%.3f", us / sweep->points[i].us_floor);
-        add_splits(sweep, &sweep->kernels[k], sweep->points[i].step, &table);
+        add_shares(sweep, &sweep->kernels[k], sweep->points[i].step, &table);
       }
     }
   }
@@ -210,12 +229,12 @@ static void put_csv_line(const bench_sweep *sweep, const bench_point *point, uin
   fprintf(file, ",%s,%d,%u,%u,%u,%u,%u,%u,%.3f,%.3f,%.3f", sweep->arch, sweep->device->num_sms, point->step.num_tokens,
           point->step.num_heads, config->head_dim, config->window_size, config->head_group, config->kv_tile,
           point->us_ours[index], point->us_floor, point->us_copy);
-  fprintf(file, ",%s,%llu,%u,%u,%g,%u,%s,%llu,%llu,%d,%llu,%u,%d\n", options->kv_format,
+  fprintf(file, ",%s,%llu,%u,%u,%g,%u,%s,%llu,%llu,%d,%llu,%u,%d,%u\n", options->kv_format,
           (unsigned long long)options->num_kv_heads, config->head_dim_v, config->sinks, options->soft_cap,
           config->extra_size, options->extra_format != NULL ? options->extra_format : "",
           (unsigned long long)options->block_size, (unsigned long long)options->extra_block_size, options->lse,
           (unsigned long long)point->traffic, bench_sweep_num_splits(sweep, kernel, point->step),
-          kernel->num_splits == SJ_SPLITS_PICK);
+          kernel->num_splits == SJ_SPLITS_PICK, config->cluster_size);
 }
 
 bool bench_print_csv(const bench_sweep *sweep, const char *path)
@@ -226,7 +245,7 @@ bool bench_print_csv(const bench_sweep *sweep, const char *path)
   }
   fprintf(file, "device,arch,num_sms,num_tokens,num_heads,head_dim,window_size,head_group,kv_tile,us_ours,us_floor,"
                 "us_copy,kv_format,num_kv_heads,head_dim_v,sinks,soft_cap,extra_size,extra_format,block_size,"
-                "extra_block_size,lse,bytes,num_splits,splits_picked\n");
+                "extra_block_size,lse,bytes,num_splits,splits_picked,cluster_size\n");
   for (uint32_t i = 0; i < sweep->num_points; i++) {
     for (uint32_t k = 0; k < sweep->num_kernels; k++) {
       if (sweep->points[i].us_ours[k] > 0.0) {
@@ -256,6 +275,7 @@ static void put_point(sj_json *json, const bench_sweep *sweep, const bench_point
       sj_json_number(json, "kv_tile", kernel->config.kv_tile);
       sj_json_number(json, "num_splits", bench_sweep_num_splits(sweep, kernel, point->step));
       sj_json_bool(json, "splits_picked", kernel->num_splits == SJ_SPLITS_PICK);
+      sj_json_number(json, "cluster_size", kernel->config.cluster_size);
       sj_json_real(json, "us_ours", point->us_ours[k]);
       sj_json_real(json, "ratio", point->us_ours[k] / point->us_floor);
       sj_json_close(json, '}');

@@ -61,22 +61,40 @@ static void get_all(swa_jit_lib *lib, bench_sweep *sweep)
   }
 }
 
+static void add_kernel(const bench_sweep *sweep, uint32_t arch, const uint32_t values[4], uint32_t *num)
+{
+  bench_kernel *kernel = &sweep->kernels[*num];
+  if (values[3] != 0 && !bench_options_do_cluster(values[0], values[1], values[2])) {
+    return;
+  }
+  kernel->config = sweep->options->config;
+  kernel->config.arch = arch;
+  kernel->config.head_group = values[0];
+  kernel->config.kv_tile = values[1];
+  kernel->num_splits = values[2];
+  kernel->config.splits = kernel->num_splits != 0;
+  kernel->config.cluster_size = values[3];
+  ++*num;
+}
+
 /* Those that differ in num_splits alone are one of the library's, which it gets once. */
 static void list_kernels(uint32_t arch, bench_sweep *sweep)
 {
   const bench_options *options = sweep->options;
-  const bench_list *tiles = &options->kv_tiles;
-  const bench_list *splits = &options->num_splits;
-  sweep->num_kernels = options->head_groups.count * tiles->count * splits->count;
-  sweep->kernels = sj_memory_get(sweep->num_kernels, sizeof *sweep->kernels);
-  for (uint32_t i = 0; i < sweep->num_kernels; i++) {
-    bench_kernel *kernel = &sweep->kernels[i];
-    kernel->config = options->config;
-    kernel->config.arch = arch;
-    kernel->config.head_group = options->head_groups.values[i / splits->count / tiles->count];
-    kernel->config.kv_tile = tiles->values[i / splits->count % tiles->count];
-    kernel->num_splits = splits->values[i % splits->count];
-    kernel->config.splits = kernel->num_splits != 0;
+  const bench_list *const lists[] = {&options->head_groups, &options->kv_tiles, &options->num_splits,
+                                     &options->cluster_sizes};
+  uint32_t most = 1;
+  for (int k = 0; k < 4; k++) {
+    most *= lists[k]->count;
+  }
+  sweep->kernels = sj_memory_get(most, sizeof *sweep->kernels);
+  for (uint32_t i = 0; i < most; i++) {
+    uint32_t values[4], rest = i;
+    for (int k = 3; k >= 0; k--) { /* the last list's values change fastest */
+      values[k] = lists[k]->values[rest % lists[k]->count];
+      rest /= lists[k]->count;
+    }
+    add_kernel(sweep, arch, values, &sweep->num_kernels);
   }
 }
 
@@ -123,13 +141,14 @@ bool bench_sweep_serves(const bench_sweep *sweep, const bench_kernel *kernel, be
 }
 
 static const bench_kernel *find_best(const bench_sweep *sweep, const bench_point *point, uint32_t head_group,
-                                     uint32_t most_splits, double *us_out)
+                                     bool is_plain, double *us_out)
 {
   const bench_kernel *best = NULL;
   for (uint32_t i = 0; i < sweep->num_kernels; i++) {
     const bench_kernel *kernel = &sweep->kernels[i];
     if (point->us_ours[i] > 0.0 && (head_group == 0 || kernel->config.head_group == head_group)
-        && kernel->num_splits <= most_splits && (best == NULL || point->us_ours[i] < *us_out)) {
+        && !(is_plain && (kernel->num_splits != 0 || kernel->config.cluster_size != 0))
+        && (best == NULL || point->us_ours[i] < *us_out)) {
       best = kernel;
       *us_out = point->us_ours[i];
     }
@@ -140,13 +159,13 @@ static const bench_kernel *find_best(const bench_sweep *sweep, const bench_point
 const bench_kernel *bench_sweep_best(const bench_sweep *sweep, const bench_point *point, uint32_t head_group,
                                      double *us_out)
 {
-  return find_best(sweep, point, head_group, UINT32_MAX, us_out);
+  return find_best(sweep, point, head_group, false, us_out);
 }
 
-const bench_kernel *bench_sweep_best_unsplit(const bench_sweep *sweep, const bench_point *point)
+const bench_kernel *bench_sweep_best_plain(const bench_sweep *sweep, const bench_point *point)
 {
   double us = 0.0;
-  return find_best(sweep, point, 0, 0, &us);
+  return find_best(sweep, point, 0, true, &us);
 }
 
 uint32_t bench_sweep_num_splits(const bench_sweep *sweep, const bench_kernel *kernel, bench_step step)

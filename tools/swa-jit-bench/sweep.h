@@ -56,8 +56,8 @@ bool bench_sweep_serves(const bench_sweep *sweep, const bench_kernel *kernel, be
 const bench_kernel *bench_sweep_best(const bench_sweep *sweep, const bench_point *point, uint32_t head_group,
                                      double *us_out);
 
-/* The same of the kernels without splits alone. */
-const bench_kernel *bench_sweep_best_unsplit(const bench_sweep *sweep, const bench_point *point);
+/* The same of the kernels without splits and clusters alone. */
+const bench_kernel *bench_sweep_best_plain(const bench_sweep *sweep, const bench_point *point);
 
 /* num_splits of a kernel's launch for a step: as given, or as picked. */
 uint32_t bench_sweep_num_splits(const bench_sweep *sweep, const bench_kernel *kernel, bench_step step);

@@ -108,6 +108,10 @@ static const sj_cli_option option_table[] = {
          "sm_80, sm_89, sm_90a, sm_100a, sm_103a, sm_120a or native (default: native, or sm_100a without a GPU)"),
     NUMBER(head_group, "head-group", 1, 65535, "query heads per CTA: 8, 16, 32, 64 or 128 (default: swa_jit_pick's)"),
     NUMBER(kv_tile, "kv-tile", 1, 65535, "KV rows per pipeline stage: 16, 32, 64 or 128 (default: swa_jit_pick's)"),
+    {SJ_CLI_NUMBER, "cluster-size", "0|4", offsetof(run_options, cluster_size), 0, 65535,
+     "4: a cluster of four CTAs shares a token's heads, of e4m3_slot and e4m3 and windows up to 128, from sm_90a "
+     "on, with a head_group of 16 at most and a kv_tile of 128 unless given; 0: each CTA works by itself "
+     "(default: swa_jit_pick's, and 0 with --head-group or --kv-tile)"},
     TEXT(
         num_splits_text, "num-splits", "N|pick",
         "CTAs that share a token's positions, 1 to 256; pick: as swa_jit_pick_splits picks; 0: a kernel without splits "
@@ -409,11 +413,17 @@ static bool is_scale(size_t place)
   return place == PLACE(scale);
 }
 
+static bool is_cluster_size(size_t place)
+{
+  return place == PLACE(cluster_size);
+}
+
 static sj_cli_outcome settle(run_options *options, const bool *given)
 {
   bool is_writing = options->write_pool != NULL || options->from != NULL || options->write_inv_scale != NULL;
   options->mode = is_writing ? RUN_WRITE_POOL : find_given(given, is_input) != NULL ? RUN_FILES : RUN_GENERATED;
   options->has_scale = find_given(given, is_scale) != NULL;
+  options->has_cluster_size = find_given(given, is_cluster_size) != NULL;
   bool has_extra = options->mode == RUN_FILES ? options->inputs[RUN_EXTRA_KV] != NULL : options->extra_size != 0;
   if (!has_extra && options->extra_format != NULL) {
     return sj_cli_refuse(&run_cli, "--extra-format is given, but there is no extra scope: give --extra-size or "

@@ -46,6 +46,8 @@ typedef struct run_options {
   const char *arch;          /* NULL: the device's, or sm_100a without one */
   uint64_t head_group;       /* 0: swa_jit_pick's */
   uint64_t kv_tile;          /* 0: swa_jit_pick's */
+  uint64_t cluster_size;     /* 0 when not has_cluster_size */
+  bool has_cluster_size;     /* else swa_jit_pick's, or 0 beside a head_group or kv_tile of the user's */
   const char *num_splits_text;
   uint32_t num_splits; /* 0: a kernel without splits; SJ_SPLITS_PICK */
   bool no_lse;         /* a kernel without LSE */

@@ -75,8 +75,11 @@ static void print_kernel(const run_report *report)
 {
   const swa_jit_kernel_info *info = &report->step->info;
   printf("kernel   %s\n", info->file_name);
-  printf("         head_group %u, kv_tile %u: %u threads, ", report->problem->config.head_group,
-         report->problem->config.kv_tile, info->num_threads);
+  printf("         head_group %u, kv_tile %u", report->problem->config.head_group, report->problem->config.kv_tile);
+  if (report->problem->config.cluster_size != 0) {
+    printf(", cluster_size %u", report->problem->config.cluster_size);
+  }
+  printf(": %u threads, ", info->num_threads);
   if (info->num_registers != 0) { /* else only PTX was compiled */
     printf("%u registers, ", info->num_registers);
   }
@@ -176,6 +179,7 @@ static void print_json(const run_report *report)
   put_problem(&json, report);
   sj_json_number(&json, "head_group", report->problem->config.head_group);
   sj_json_number(&json, "kv_tile", report->problem->config.kv_tile);
+  sj_json_number(&json, "cluster_size", report->problem->config.cluster_size);
   if (report->problem->config.splits != 0) {
     sj_json_number(&json, "num_splits", report->problem->num_splits);
     sj_json_number(&json, "workspace_bytes", report->step->workspace_bytes);

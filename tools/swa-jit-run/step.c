@@ -11,7 +11,9 @@
 enum {
   POISON = 0xFF, /* a NaN in bf16 and float32 that no arithmetic makes */
   GUARD_BYTES = 256,
-  NUM_GETS = 1000
+  NUM_GETS = 1000,
+  MOST_CLUSTER_HEADS = 16, /* what a kernel of clusters takes: docs/parameters.md */
+  CLUSTER_TILE = 128
 };
 
 typedef struct stage {
@@ -60,6 +62,21 @@ static swa_jit_status set_num_splits(run_problem *problem, const run_options *op
                                    problem->pools[RUN_POOL_K].num_kv_heads, num_sms, &problem->num_splits);
 }
 
+/* Over what was picked. Clusters that the user asks for take fewer heads, and one tile. */
+static void set_given(const run_options *options, swa_jit_config *config)
+{
+  bool is_by_hand = options->head_group != 0 || options->kv_tile != 0;
+  if (options->has_cluster_size || is_by_hand) {
+    config->cluster_size = (uint32_t)options->cluster_size;
+  }
+  if (options->cluster_size != 0) {
+    config->head_group = config->head_group > MOST_CLUSTER_HEADS ? MOST_CLUSTER_HEADS : config->head_group;
+    config->kv_tile = CLUSTER_TILE;
+  }
+  config->head_group = options->head_group != 0 ? (uint32_t)options->head_group : config->head_group;
+  config->kv_tile = options->kv_tile != 0 ? (uint32_t)options->kv_tile : config->kv_tile;
+}
+
 run_outcome run_step_configure(run_problem *problem, const run_options *options, uint32_t arch, uint32_t num_sms)
 {
   swa_jit_config *config = &problem->config;
@@ -71,8 +88,7 @@ run_outcome run_step_configure(run_problem *problem, const run_options *options,
   if (status != SWA_JIT_OK) {
     return complain_configuration(status);
   }
-  config->head_group = options->head_group != 0 ? (uint32_t)options->head_group : config->head_group;
-  config->kv_tile = options->kv_tile != 0 ? (uint32_t)options->kv_tile : config->kv_tile;
+  set_given(options, config);
   status = swa_jit_config_check(config, NULL);
   if (status == SWA_JIT_OK) {
     status = set_num_splits(problem, options, num_sms);

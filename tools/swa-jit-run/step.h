@@ -20,8 +20,8 @@ typedef struct run_step_result {
   uint64_t workspace_bytes; /* 0: a kernel without splits */
 } run_step_result;
 
-/* Sets arch (0: the device's), head_group and kv_tile of the problem's configuration and its num_splits from the
- * options, or by swa_jit_pick and swa_jit_pick_splits. Prints what is wrong. */
+/* Sets arch (0: the device's), head_group, kv_tile and cluster_size of the problem's configuration and its
+ * num_splits from the options, or by swa_jit_pick and swa_jit_pick_splits. Prints what is wrong. */
 run_outcome run_step_configure(run_problem *problem, const run_options *options, uint32_t arch, uint32_t num_sms);
 
 /* Runs the step, and times it `repeat` times more; the results of the first launch are in problem->tensors. False with

@@ -27,6 +27,7 @@ const char *const warm_field_names[WARM_NUM_FIELDS] = {
     [WARM_EXTRA_FORMAT] = "extra_format",
     [WARM_KERNEL] = "kernel",
     [WARM_SPLITS] = "splits",
+    [WARM_CLUSTER_SIZE] = "cluster_size",
 };
 
 #define LIST(index, option_name, help_text)                                                                            \
@@ -83,9 +84,13 @@ static const sj_cli_option option_table[] = {
          "list but --arch counts (default decode)"),
     LIST(WARM_SPLITS, "splits",
          "1: several CTAs may share a token's positions, as num_splits of a launch says; 0: they may not (default 0)"),
+    LIST(WARM_CLUSTER_SIZE, "cluster-size",
+         "4: a cluster of four CTAs shares a token's heads, of e4m3_slot and e4m3 with --head-group 8 or 16, --kv-tile "
+         "128 and windows up to 128, from sm_90a on; 0: each CTA works by itself (default 0)"),
     TEXT(preset, "preset", "NAME",
-         "the kernels of a model's layers, their heads on 1 to 16 devices, with every head_group and kv_tile that "
-         "swa_jit_pick chooses, and with splits where swa_jit_pick_splits asks for them: deepseek-v4, deepseek-v4-pro, "
+         "the kernels of a model's layers, their heads on 1 to 16 devices, with every head_group, kv_tile and "
+         "cluster_size that swa_jit_pick chooses, and with splits where swa_jit_pick_splits asks for them: "
+         "deepseek-v4, deepseek-v4-pro, "
          "deepseek-v4-flash, deepseek-v4.1, gpt-oss, mimo-v2, "
          "gemma2, gemma3, gemma4, mistral, phi3, step3. --kv-format replaces the model's format; --arch, --index-type, "
          "--lens-type, --scale-type, --lse and --kernel apply, the lists of other fields do not go with it"),
@@ -219,7 +224,8 @@ const char *warm_option_name(int field)
 static bool is_set_by_preset(int field)
 {
   return (field >= WARM_HEAD_DIM && field <= WARM_WINDOW_SIZE)
-         || (field >= WARM_HEAD_DIM_V && field <= WARM_EXTRA_FORMAT) || field == WARM_SPLITS;
+         || (field >= WARM_HEAD_DIM_V && field <= WARM_EXTRA_FORMAT) || field == WARM_SPLITS
+         || field == WARM_CLUSTER_SIZE;
 }
 
 /* ---- what goes together ----------------------------------------------------------------------------------- */

@@ -27,6 +27,7 @@ enum {
   WARM_EXTRA_FORMAT,
   WARM_KERNEL,
   WARM_SPLITS,
+  WARM_CLUSTER_SIZE,
   WARM_NUM_FIELDS
 };
 extern const char *const warm_field_names[WARM_NUM_FIELDS];
