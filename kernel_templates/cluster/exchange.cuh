@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exchange between a cluster's CTAs: the parts of a unit's scores are summed up, become weights, and go to every CTA with
- * the unit's top and sum.
+ * Exchange between a cluster's CTAs: the parts of a unit's scores are summed up, become weights, and go to every CTA
+ * with the unit's top and sum.
  *
  * Weights are relative to the unit's own top, so that no CTA waits for another before it has sent its own. A top is
  * rounded up to a whole number of log2: what brings a unit's weights to the row's top is then a power of two, and exact

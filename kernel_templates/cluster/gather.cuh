@@ -41,8 +41,8 @@ __device__ __forceinline__ const char *source_of(const char *source, unsigned fr
       __shfl_sync(0xffffffffu, reinterpret_cast<unsigned long long>(source), static_cast<int>(from)));
 }
 
-/* Units first_unit to first_unit + units, a power of two, of the rows of warp_rows lanes from first_lane on; of row i to
- * shared row first_row + i * row_step, from byte `offset` of the row on. */
+/* Units first_unit to first_unit + units, a power of two, of the rows of warp_rows lanes from first_lane on; of row i
+ * to shared row first_row + i * row_step, from byte `offset` of the row on. */
 template <unsigned first_unit, unsigned units, unsigned num_rows, unsigned row_step, class Layout>
 __device__ __forceinline__ void copy_units(unsigned target_rows, const char *source, unsigned first_lane,
                                            unsigned first_row, unsigned offset, unsigned masked_lanes)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows with scales by group, of a cluster's CTA: factors of the groups of its own rows, relative to the row's scale as in
- * kv/e8m0.cuh, for its scores and, sent along with the weights, for every CTA's values. A tail's factor is one over the
- * row's scale, as bf16, which has that range; a tail becomes f16 in registers.
+ * Rows with scales by group, of a cluster's CTA: factors of the groups of its own rows, relative to the row's scale as
+ * in kv/e8m0.cuh, for its scores and, sent along with the weights, for every CTA's values. A tail's factor is one over
+ * the row's scale, as bf16, which has that range; a tail becomes f16 in registers.
  *
  * Rows whose scale bytes or tails are doubtful, see kv/mend.cuh, are mended once their unit's products have been made,
  * which are then made again.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scores of a cluster's CTA: four warps share a unit of its positions, each with a quarter of head_dim, for which it has
- * Q in registers, in the order in which a thread meets the codes of a row (load_q.cuh).
+ * Scores of a cluster's CTA: four warps share a unit of its positions, each with a quarter of head_dim, for which it
+ * has Q in registers, in the order in which a thread meets the codes of a row (load_q.cuh).
  *
  * Q becomes f16 as in load_q.cuh, and what f16 cannot hold makes products that are not finite here too. But no other
- * warp need multiply again: the one that meets them does so with Q times 2^-14, and again, and leaves the round in which
- * each row came out finite with its sums.
+ * warp need multiply again: the one that meets them does so with Q times 2^-14, and again, and leaves the round in
+ * which each row came out finite with its sums.
  */
 #ifndef SWA_CLUSTER_SCORES_CUH
 #define SWA_CLUSTER_SCORES_CUH

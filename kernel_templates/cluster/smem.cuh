@@ -43,8 +43,8 @@ static_assert(head_dim == 512 && num_warps == 8 && cluster_ctas == 4, "the cut i
 static_assert(window_size <= positions && pass_rows == mma_m, "src/config.c lets no other through");
 static_assert(own_units == 2 && unit_warps == 4 && warp_chunks == 2 && warp_dims == 16, "what the code below assumes");
 
-/* Of a unit and a row of heads, for every CTA: the unit's top, a whole number, and the sum of its exponentials; that sum
- * is -0 where the unit has no unmasked position. */
+/* Of a unit and a row of heads, for every CTA: the unit's top, a whole number, and the sum of its exponentials; that
+ * sum is -0 where the unit has no unmasked position. */
 struct unit_figure {
   float top, sum;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Thread block clusters: their barrier, and stores to the shared memory of another CTA of which an mbarrier there hears.
- * PTX ISA 8.x, sections barrier.cluster, mapa, st.async, mbarrier, fence.mbarrier_init; sm_90 on. */
+/* Thread block clusters: their barrier, and stores to the shared memory of another CTA of which an mbarrier there
+ * hears. PTX ISA 8.x, sections barrier.cluster, mapa, st.async, mbarrier, fence.mbarrier_init; sm_90 on. */
 #ifndef SWA_PTX_CLUSTER_CUH
 #define SWA_PTX_CLUSTER_CUH
 
@@ -27,7 +27,7 @@ __device__ __forceinline__ unsigned mapa(unsigned shared, unsigned rank)
   return r;
 }
 
-/* One arrival, and so many bytes, complete its first phase. For every CTA of the cluster, once its barrier is passed. */
+/* One arrival, and so many bytes, complete its first phase. Every CTA of the cluster may use it once past its barrier. */
 __device__ __forceinline__ void mbarrier_init_expecting(unsigned mbarrier, unsigned bytes)
 {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(mbarrier) : "memory");
