@@ -245,7 +245,7 @@ swa_jit_status sj_tile_plan_make(const swa_jit_config *config, const sj_arch *ar
   plan.row_bytes = row_bytes(config->kv_format, config->head_dim);
   if (config->cluster_size != 0) {
     const swa_jit_status status = plan_cluster(&plan, config, arch);
-    *plan_out = plan;
+    *plan_out = status == SWA_JIT_OK ? plan : *plan_out;
     return status;
   }
   if (config->extra_size != 0) {

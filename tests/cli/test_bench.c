@@ -106,7 +106,7 @@ static void clusters_that_nothing_goes_with_are_refused(void **state)
   assert_int_equal(options.cluster_sizes.count, 2);
   assert_int_equal(options.config.cluster_size, 0);
   assert_int_equal(READ(&options, "--cluster-size", "0,4", "--window-size", "129"), SJ_CLI_WRONG);
-  assert_int_equal(READ(&options, "--cluster-size", "0,4", "--kv-format", "footer_584"), SJ_CLI_WRONG);
+  assert_int_equal(READ(&options, "--cluster-size", "0,4", "--kv-format", "bf16"), SJ_CLI_WRONG);
   assert_int_equal(READ(&options, "--cluster-size", "4", "--kv-tile", "128"), SJ_CLI_RUN);
   assert_int_equal(READ(&options, "--cluster-size", "4"), SJ_CLI_WRONG);
   assert_int_equal(READ(&options, "--cluster-size", "4", "--kv-tile", "128", "--head-group", "32"), SJ_CLI_WRONG);

@@ -109,7 +109,7 @@ static const sj_cli_option option_table[] = {
     NUMBER(head_group, "head-group", 1, 65535, "query heads per CTA: 8, 16, 32, 64 or 128 (default: swa_jit_pick's)"),
     NUMBER(kv_tile, "kv-tile", 1, 65535, "KV rows per pipeline stage: 16, 32, 64 or 128 (default: swa_jit_pick's)"),
     {SJ_CLI_NUMBER, "cluster-size", "0|4", offsetof(run_options, cluster_size), 0, 65535,
-     "4: a cluster of four CTAs shares a token's heads, of e4m3_slot and e4m3 and windows up to 128, from sm_90a "
+     "4: a cluster of four CTAs shares a token's heads, of any format but bf16 and windows up to 128, from sm_90a "
      "on, with a head_group of 16 at most and a kv_tile of 128 unless given; 0: each CTA works by itself "
      "(default: swa_jit_pick's, and 0 with --head-group or --kv-tile)"},
     TEXT(

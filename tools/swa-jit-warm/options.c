@@ -85,7 +85,8 @@ static const sj_cli_option option_table[] = {
     LIST(WARM_SPLITS, "splits",
          "1: several CTAs may share a token's positions, as num_splits of a launch says; 0: they may not (default 0)"),
     LIST(WARM_CLUSTER_SIZE, "cluster-size",
-         "4: a cluster of four CTAs shares a token's heads, of e4m3_slot and e4m3 with --head-group 8 or 16, --kv-tile "
+         "4: a cluster of four CTAs shares a token's heads, of any format but bf16, with --head-group 8 or 16, "
+         "--kv-tile "
          "128 and windows up to 128, from sm_90a on; 0: each CTA works by itself (default 0)"),
     TEXT(preset, "preset", "NAME",
          "the kernels of a model's layers, their heads on 1 to 16 devices, with every head_group, kv_tile and "
