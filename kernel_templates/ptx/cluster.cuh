@@ -27,7 +27,7 @@ __device__ __forceinline__ unsigned mapa(unsigned shared, unsigned rank)
   return r;
 }
 
-/* One arrival, and so many bytes, complete its first phase. Every CTA of the cluster may use it once past its barrier. */
+/* One arrival, and so many bytes, complete its first phase. The whole cluster may use it once past the barrier. */
 __device__ __forceinline__ void mbarrier_init_expecting(unsigned mbarrier, unsigned bytes)
 {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(mbarrier) : "memory");

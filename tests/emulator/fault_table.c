@@ -41,6 +41,13 @@
   "cluster_size=4 kv_tile=128 num_tokens=1 num_heads=8 head_group=8 scores=sharp sinks=normal seed=42"
 #define CLUSTER_ROUNDS "cluster_size=4 kv_tile=128 num_tokens=1 num_heads=13 q_exponent=14 scores=m20 seed=46"
 #define CLUSTER_LARGE_Q "cluster_size=4 kv_tile=128 num_tokens=1 num_heads=13 q_exponent=20 seed=43"
+#define CLUSTER_FOOTER                                                                                                 \
+  "cluster_size=4 kv_tile=128 num_tokens=1 num_heads=5 head_group=8 kv_format=footer_584 scale_bytes=near seed=47"
+#define CLUSTER_TAIL                                                                                                   \
+  "cluster_size=4 kv_tile=128 num_tokens=1 num_heads=5 head_group=8 kv_format=footer_584 bf16=large scale_bytes=one "  \
+  "seed=48"
+#define CLUSTER_HOLLOW                                                                                                 \
+  "cluster_size=4 kv_tile=128 num_tokens=1 num_heads=5 head_group=8 kv_format=footer_584 scale_bytes=hollow seed=49"
 #define CLUSTER_EMPTY "cluster_size=4 kv_tile=128 num_tokens=1 num_heads=13 num_blocks=0 seed=44"
 
 #define FAULT(what_, part_, was_, now_, line_, check_)                                                                 \
@@ -218,7 +225,7 @@ const fault faults[] = {
           "is_doubtful |= is_far_below(scales.of(group), row_byte);", ";", HOLLOW, FAULT_RESULT),
     FAULT("tails that are too large are not mended", "kv/mend.cuh",
           "smem.figures.of_rows.tail_factor[row] = -factor;\n", "\n", LARGE_TAIL, FAULT_RESULT),
-    FAULT("a row is mended by its largest byte", "kv/mend.cuh", "(word & 0x7f7f7f7fu) == 0 || byte", "byte", HOLLOW,
+    FAULT("a row is mended by its largest byte", "kv/row_byte.cuh", "(word & 0x7f7f7f7fu) == 0 || byte", "byte", HOLLOW,
           FAULT_RESULT),
 
     /* ---- splits ---- */
@@ -274,22 +281,18 @@ const fault faults[] = {
           "static_cast<int>((lane & ~6u) | i * 2)", "static_cast<int>(lane)", CLUSTER, FAULT_RESULT),
     FAULT("every CTA has scores of the first one's positions", "cluster/gather.cuh",
           "cta_rank() * own_positions + lane_row()", "lane_row()", CLUSTER, FAULT_RESULT),
-    FAULT("every CTA has the first one's columns", "cluster/gather.cuh", " + cta_rank() * own_dims + unit * 16,",
-          " + unit * 16,", CLUSTER, FAULT_RESULT),
+    FAULT("every CTA has the first one's columns", "cluster/gather.cuh", "unsigned offset = cta_rank() * own_dims;",
+          "unsigned offset = 0;", CLUSTER, FAULT_RESULT),
     FAULT("every CTA's out is the first one's", "cluster/values.cuh", "2 * (cta_rank() * own_dims + warp", "2 * (warp",
           CLUSTER, FAULT_RACE),
     FAULT("LSE is without what scores are reduced by", "cluster/values.cuh",
           "totals.subtracted[half] + ptx::lg2(totals.sum[half])", "ptx::lg2(totals.sum[half])", CLUSTER, FAULT_RESULT),
-    FAULT("a warp has another part of Q than of rows", "cluster/scores.cuh", " + w.part * (warp_chunks * chunk_dims);",
-          ";", CLUSTER, FAULT_RESULT),
+    FAULT("a warp has another part of Q than of rows", "cluster/scores.cuh", " + w.part * (warp_chunks * chunk_dims),",
+          ",", CLUSTER, FAULT_RESULT),
     FAULT("queries past the last head are read", "cluster/scores.cuh", "half * 8 < head_group && head < plan.num_heads",
           "half * 8 < head_group", CLUSTER, FAULT_BOUNDS),
-    FAULT("masked rows of a CTA are copied", "cluster/gather.cuh",
-          "source_of(source, from) + lane * 16,\n                     (masked_lanes >> from & 1) != 0 ? 0 : 16",
-          "source_of(source, from) + lane * 16,\n                     16", CLUSTER_EMPTY, FAULT_BOUNDS),
-    FAULT("masked columns of a CTA are copied", "cluster/gather.cuh",
-          "unit * 16,\n                     (masked_lanes >> from & 1) != 0 ? 0 : 16",
-          "unit * 16,\n                     16", CLUSTER_EMPTY, FAULT_BOUNDS),
+    FAULT("masked rows of a CTA, or their columns, are copied", "cluster/gather.cuh",
+          "(masked_lanes >> from & 1) != 0 ? 0 : 16", "16", CLUSTER_EMPTY, FAULT_BOUNDS),
     FAULT("a unit without a position counts", "cluster/exchange.cuh", "figure.sum = has_position ? figure.sum : -0.0f;",
           "", CLUSTER_EMPTY, FAULT_RESULT),
     FAULT("positions of odd number count for none", "cluster/exchange.cuh",
@@ -304,7 +307,7 @@ const fault faults[] = {
      .check = FAULT_UNCAUGHT,
      .why = "its weights' factor is then rounded to f16, which is an eighth of out's own rounding"},
     FAULT("weights are not brought to the row's top", "cluster/values.cuh",
-          "ptx::mul_f16x2(a.w[k], totals.factor[k % 2][u + i])", "a.w[k]", CLUSTER_SHARP, FAULT_RESULT),
+          "ptx::mul_f16x2(a.w[k], totals.factor[k % 2][unit])", "a.w[k]", CLUSTER_SHARP, FAULT_RESULT),
     FAULT("sums are not brought to the row's top", "cluster/values.cuh", "figure[u].sum * factor", "figure[u].sum",
           CLUSTER_SHARP, FAULT_RESULT),
     FAULT("a cluster's sinks are not brought to the row's top", "cluster/values.cuh",
@@ -317,6 +320,18 @@ const fault faults[] = {
           "127", CLUSTER_ROUNDS, FAULT_RESULT),
     FAULT("rounds are left out of scores", "cluster/exchange.cuh", "127 + last * round_exponent", "127",
           CLUSTER_LARGE_Q, FAULT_RESULT),
+    FAULT("factors of groups are sent for another CTA's groups", "cluster/groups.cuh", "rank = group / own_factors",
+          "rank = cluster_ctas - 1 - group / own_factors", CLUSTER_FOOTER, FAULT_RESULT),
+    FAULT("factors of groups are left out of values", "cluster/values.cuh", "ptx::mul_f16x2(b[1][k], factors.of[k])",
+          "b[1][k]", CLUSTER_FOOTER, FAULT_RESULT),
+    FAULT("a tail's factor is its neighbour's", "cluster/groups.cuh", "(254 - row_byte) << 7", "(253 - row_byte) << 7",
+          CLUSTER_FOOTER, FAULT_RESULT),
+    FAULT("a tail that is too large is not seen", "cluster/scores.cuh", "has_too_large |= is_too_large(b);", "",
+          CLUSTER_TAIL, FAULT_RESULT),
+    FAULT("rows with hollow groups are not mended", "cluster/groups.cuh", "is_doubtful && !is_masked ? 1 : 0", "0",
+          CLUSTER_HOLLOW, FAULT_RESULT),
+    UNORDERED("no barrier between mending and another pass", "cluster/groups.cuh",
+              "ptx::bar_sync(1 + unit, unit_threads);", "", CLUSTER_HOLLOW),
 
     /* ---- merges ---- */
     FAULT("one part too many is read", "swa_merge.cu", "if (i < params.num_parts)", "if (i <= params.num_parts)",
