@@ -37,12 +37,15 @@ __device__ __forceinline__ bool decode(const swa_params &params, const cta_plan 
   if (!q_goes_first) {
     load_q(params, plan, w, q);
   }
-  float sink[2] = {};
   //: if with_sinks
-  sink[0] = load_sink(params, plan, w.g);
-  sink[1] = load_sink(params, plan, w.g + 8);
+  float sink = load_sink(params, plan, threadIdx.x);
   //: end
   gather(params, plan, smem, index);
+  //: if with_sinks
+  if (threadIdx.x < pass_rows) {
+    smem.sink[threadIdx.x] = sink;
+  }
+  //: end
   narrow_q(q, 0);
   ptx::cp_async_wait_group<1>();
   __syncthreads();
@@ -71,11 +74,11 @@ __device__ __forceinline__ bool decode(const swa_params &params, const cta_plan 
   //: end
   //: if with_tail
   if (has_tail_columns()) {
-    store_values(params, plan, totals, sink, make_tail_values(smem, totals));
+    store_values(params, plan, smem, totals, make_tail_values(smem, totals));
     return true;
   }
   //: end
-  store_values(params, plan, totals, sink, make_values(smem, totals));
+  store_values(params, plan, smem, totals, make_values(smem, totals));
   return true;
 }
 } // namespace swa::cluster

@@ -205,6 +205,7 @@ static uint32_t cluster_shared_bytes(const sj_tile_plan *plan, const swa_jit_con
     bytes += factors * own_positions * 2 + factors / CLUSTER_SIZE * CLUSTER_POSITIONS * 2;
     bytes += own_positions * (factors + 1);
   }
+  bytes += config->sinks != 0 ? MMA_M * 4 : 0;
   bytes += own_positions * COLUMN_INFO_BYTES + 16; /* the mbarrier, and two words */
   return round_up(bytes, 128);
 }

@@ -40,7 +40,7 @@ constexpr unsigned column_bytes = own_dims + (has_tail ? k_format::copied_bytes 
 constexpr unsigned warp_dims = own_dims / num_warps;
 
 static_assert(head_dim == 512 && num_warps == 8 && cluster_ctas == 4, "the cut is of these");
-static_assert(window_size <= positions && pass_rows == mma_m, "src/config.c lets no other through");
+static_assert(window_size <= positions && pass_rows == mma_m && v_row_bytes == 0, "src/config.c lets no other through");
 static_assert(own_units == 2 && unit_warps == 4 && warp_chunks == 2 && warp_dims == 16, "what the code below assumes");
 
 /* Of a unit and a row of heads, for every CTA: the unit's top, a whole number, and the sum of its exponentials; that
@@ -64,6 +64,9 @@ struct alignas(128) cta_smem {
   alignas(16) unsigned char is_doubtful[own_positions];
   //: end
   column_info column[own_positions];
+  //: if with_sinks
+  float sink[pass_rows]; /* in units of log2 */
+  //: end
   unsigned long long arrived;            /* mbarrier: weights, figures and factors are there */
   unsigned parts_with_rounds[own_units]; /* a bit a part: whose rounds are not all 0, and stand in `round` */
 };

@@ -165,15 +165,16 @@ __device__ __forceinline__ void store_lse(const swa_params &params, const cta_pl
 }
 //: end
 
-__device__ __forceinline__ void store_values(const swa_params &params, const cta_plan &plan, const row_totals &totals,
-                                             const float (&sink)[2], const value_tiles &tiles)
+__device__ __forceinline__ void store_values(const swa_params &params, const cta_plan &plan,
+                                             [[maybe_unused]] const cta_smem &smem, const row_totals &totals,
+                                             const value_tiles &tiles)
 {
   unsigned warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
 #pragma unroll
   for (unsigned half = 0; half < 2; half++) {
     float divisor = totals.sum[half];
     //: if with_sinks
-    divisor += ptx::ex2(sink[half] - totals.subtracted[half]);
+    divisor += ptx::ex2(smem.sink[lane / 4 + half * 8] - totals.subtracted[half]);
     //: end
     float factor = ptx::rcp(divisor);
     unsigned head = lane / 4 + half * 8;

@@ -114,6 +114,9 @@ void configs_clusters(uint32_t arch, configs *out)
       "head_group=16 scale_type=bfloat16 lse=0 window_size=100",
       "head_group=8 kv_format=e4m3 sinks=1 lens_type=int64 window_size=1",
       "head_group=16 kv_format=e4m3 sinks=1 soft_cap=1 index_type=int64",
+      "head_group=8 kv_format=footer_584 sinks=1",
+      "head_group=16 kv_format=footer_584 sinks=1 soft_cap=1",
+      "head_group=16 kv_format=footer_528 sinks=1",
   };
   out->count = 0;
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

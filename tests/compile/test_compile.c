@@ -89,7 +89,10 @@ static void clusters_compiled_spill_nothing_and_leave_room_for_two(void **state)
     check_compiled(&clusters.list[i], &info);
     assert_int_equal(info.spill_store_bytes + info.spill_load_bytes, 0);
     assert_int_equal(info.num_threads, 256);
-    assert_true(2 * info.num_registers * info.num_threads <= 65536);
+    const bool has_footer = clusters.list[i].kv_format >= SWA_JIT_KV_FOOTER_584;
+    if (arch != SWA_JIT_ARCH_SM_120A || !has_footer) { /* whose shared memory holds one CTA of a footer's rows */
+      assert_true(2 * info.num_registers * info.num_threads <= 65536);
+    }
   }
 }
 
