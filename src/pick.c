@@ -33,9 +33,17 @@ static const pick_table measured = {rows, NUM_ROWS};
 
 /* A problem, and the architecture whose rows it takes. */
 typedef struct pick_load {
-  uint64_t token_heads;
-  uint32_t num_heads, num_sms, arch;
+  uint32_t num_tokens, num_heads, num_sms, arch;
 } pick_load;
+
+/* Above any limit of a table the exact load does not matter, and the products
+ * that it goes into must not wrap. */
+static uint64_t token_heads_of(uint32_t num_tokens, uint64_t num_heads)
+{
+  const uint64_t most = UINT64_C(1) << 40;
+  const uint64_t product = (uint64_t)num_tokens * num_heads;
+  return product < most ? product : most;
+}
 
 /* An architecture without measurements uses the rows of the table's first one,
  * scaled by its number of multiprocessors. */
@@ -52,21 +60,17 @@ static uint32_t measured_arch(const pick_table *table, uint32_t arch)
 static pick_load make_load(const pick_table *table, const sj_arch *arch, uint32_t num_tokens, uint32_t num_heads,
                            uint32_t num_sms)
 {
-  /* Above any limit of the table the exact load does not matter, and the
-   * products below must not wrap. */
-  const uint64_t most = UINT64_C(1) << 40;
-  const uint64_t product = (uint64_t)num_tokens * num_heads;
-  return (pick_load){.token_heads = product < most ? product : most,
+  return (pick_load){.num_tokens = num_tokens,
                      .num_heads = num_heads,
                      .num_sms = num_sms != 0 ? num_sms : arch->usual_num_sms,
                      .arch = measured_arch(table, arch->id)};
 }
 
-static bool does_hold(const pick_row *row, const pick_load *load)
+static bool does_hold(const pick_row *row, const pick_load *load, uint64_t token_heads)
 {
   return row->arch == load->arch
          && (row->max_token_heads == SJ_PICK_NO_LIMIT
-             || load->token_heads * row->num_sms <= (uint64_t)row->max_token_heads * load->num_sms);
+             || token_heads * row->num_sms <= (uint64_t)row->max_token_heads * load->num_sms);
 }
 
 /* The least legal value that is >= needed, but at most chosen: a group wider
@@ -121,6 +125,13 @@ static swa_jit_status fit(const sj_arch *arch, const sj_config_field *group, con
   return status;
 }
 
+/* A row of clusters holds as many as it was measured with: a group of fewer heads is a cluster all the same. */
+static bool does_hold_clusters(const pick_row *row, const pick_load *load, uint32_t head_group)
+{
+  const uint64_t num_groups = (load->num_heads + (uint64_t)head_group - 1) / head_group;
+  return does_hold(row, load, token_heads_of(load->num_tokens, num_groups * row->head_group));
+}
+
 /* The first row's of clusters that holds the load, where the rest of the configuration takes it. Its tile is not
  * capped: clusters come in one size. */
 static bool is_cluster_set(const pick_table *table, const pick_load *load, const sj_arch *arch, swa_jit_config *config)
@@ -128,10 +139,11 @@ static bool is_cluster_set(const pick_table *table, const pick_load *load, const
   const sj_config_field *group = sj_config_field_find("head_group", strlen("head_group"));
   for (unsigned i = 0; i < table->num_rows; i++) {
     const pick_row *row = &table->rows[i];
-    if (row->cluster_size != 0 && does_hold(row, load)) {
+    const uint32_t head_group = cap_value(group, row->head_group, load->num_heads);
+    if (row->cluster_size != 0 && does_hold_clusters(row, load, head_group)) {
       swa_jit_config tried = *config, taken;
       sj_tile_plan plan;
-      tried.head_group = cap_value(group, row->head_group, load->num_heads);
+      tried.head_group = head_group;
       tried.kv_tile = row->kv_tile;
       tried.cluster_size = row->cluster_size;
       if (sj_config_take(&tried, &taken) != SWA_JIT_OK || sj_tile_plan_make(&taken, arch, &plan) != SWA_JIT_OK) {
@@ -146,8 +158,9 @@ static bool is_cluster_set(const pick_table *table, const pick_load *load, const
 
 static const pick_row *find_unclustered(const pick_table *table, const pick_load *load)
 {
+  const uint64_t token_heads = token_heads_of(load->num_tokens, load->num_heads);
   for (unsigned i = 0; i + 1 < table->num_rows; i++) {
-    if (table->rows[i].cluster_size == 0 && does_hold(&table->rows[i], load)) {
+    if (table->rows[i].cluster_size == 0 && does_hold(&table->rows[i], load, token_heads)) {
       return &table->rows[i];
     }
   }

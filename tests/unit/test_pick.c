@@ -292,6 +292,11 @@ static void pick_of_few_tokens_takes_the_clusters_that_were_measured(void **stat
   assert_picked(pick_cluster("", 16, 8), 8, 128, 4);
   assert_picked(pick_cluster("kv_format=footer_584", 16, 128), 16, 128, 4);
   assert_picked(pick_cluster("arch=sm_120a", 16, 128), 16, 128, 4);
+  /* 128 clusters are most: of 8 heads each, and of 17 two. */
+  assert_picked(pick_cluster("", 128, 8), 8, 128, 4);
+  assert_int_equal(pick_cluster("", 129, 8).cluster_size, 0);
+  assert_picked(pick_cluster("", 64, 17), 16, 128, 4);
+  assert_int_equal(pick_cluster("", 65, 17).cluster_size, 0);
 }
 
 /* Their tile is of 128 positions however short the window. */
