@@ -116,7 +116,7 @@ void decode_grid_random_clusters(uint32_t seed, decode_case *which_out)
   which_out->lse_layout = drawn.lse_layout;
   which_out->cluster_size = 4;
   which_out->head_dim = 512;
-  which_out->head_group = 8 << random_below(&random, 2);
+  which_out->head_group = 8u << random_below(&random, 2);
   which_out->kv_tile = 128;
   which_out->window_size = random_below(&random, 2) == 0 ? 128 : 1 + random_below(&random, 128);
   which_out->num_tokens = 1 + random_below(&random, 6);
