@@ -124,9 +124,10 @@ static void check_decode(const swa_jit_config *config)
   }
   assert_true(found.wide_copies > 0);
   assert_int_equal(found.copies, found.wide_copies);
-  assert_int_equal(found.remote_stores, 2);    /* of weights, and of a unit's figure */
-  assert_int_equal(found.cluster_arrivals, 1); /* by every thread, whatever its length is */
-  assert_int_equal(found.cluster_waits, 2);    /* with positions, and without */
+  const bool has_groups = config->kv_format >= SWA_JIT_KV_FOOTER_584;
+  assert_int_equal(found.remote_stores, has_groups ? 3 : 2); /* of weights, of a unit's figure, of groups' factors */
+  assert_int_equal(found.cluster_arrivals, 1);               /* by every thread, whatever its length is */
+  assert_int_equal(found.cluster_waits, 2);                  /* with positions, and without */
 }
 
 static void presets_disassembled_use_tensor_cores_and_wide_loads(void **state)
