@@ -76,12 +76,17 @@ __device__ __forceinline__ void copy_units(const char *source, unsigned masked_r
   }
 }
 
-/* All units of a group of rows. */
+/* Of exact softmax a tail is copied ahead of the codes, as a group of its own: it is converted while they arrive. */
+template <class F>
+constexpr bool has_early_tail = !q_is_resident & (kv::tail_pairs<F> != 0);
+
+/* All units of a group of rows, or those of codes. */
 template <class F, class Layout, unsigned group_rows, unsigned warp_rows>
 __device__ __forceinline__ void copy_rows(const char *source, unsigned masked_rows, unsigned row, unsigned target_rows,
                                           unsigned shared_row)
 {
-  constexpr unsigned units = F::copied_bytes / 16, first = units < 32 ? units : 32;
+  constexpr unsigned units = has_early_tail<F> ? kv::code_units<F> : F::copied_bytes / 16;
+  constexpr unsigned first = units < 32 ? units : 32;
   constexpr unsigned second = units - first < 32 ? units - first : 32;
   static_assert(first + second == units, "a row is at most 1,024 bytes");
   copy_units<F::data_bytes, 0, first, group_rows, warp_rows, Layout>(source, masked_rows, row, target_rows, shared_row);
@@ -122,6 +127,15 @@ __device__ __forceinline__ pending_column<K, V> gather_rows(const swa_params &pa
     }
   }
   unsigned masked_rows = __ballot_sync(0xffffffffu, slots.k == masked_slot);
+  //: if with_tail
+  if constexpr (has_early_tail<K>) {
+    constexpr unsigned units = 2 * kv::tail_pairs<K>, at_once = copy_shape<units>::rows;
+    constexpr unsigned rows = (warp_rows + at_once - 1) / at_once * at_once;
+    copy_units<K::data_bytes, kv::code_units<K>, units, rows, warp_rows, k_layout>(
+        k_source, masked_rows, 0, ptx::shared_address(smem.rows), shared_row);
+    ptx::cp_async_commit_group();
+  }
+  //: end
   if (masked_rows != 0xffffffffu && lane == 0) {
     atomicOr(&smem.has_position, 1u);
   }
@@ -168,12 +182,13 @@ template <class K, unsigned most_pending>
 __device__ __forceinline__ void settle_rows(smem_plan &smem, [[maybe_unused]] unsigned first_row,
                                             [[maybe_unused]] unsigned num_rows)
 {
-  ptx::cp_async_wait_group<most_pending>();
   //: if with_tail
   if constexpr (kv::tail_pairs<K> != 0) {
+    ptx::cp_async_wait_group<has_early_tail<K> ? 1 : most_pending>();
     kv::convert_tails<K>(smem, first_row, num_rows);
   }
   //: end
+  ptx::cp_async_wait_group<most_pending>();
   __syncthreads();
   //: if with_groups
   if constexpr (K::num_groups != 0) {

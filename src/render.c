@@ -171,9 +171,9 @@ static const char *const cluster_names[] = {
     TEMPLATE("cluster/values.cuh"), TEMPLATE("swa_decode_cluster.cu"),
 };
 static const char *const cta_names[] = {
-    TEMPLATE("smem_plan.cuh"), TEMPLATE("softmax.cuh"), TEMPLATE("kv/mend.cuh"),
-    TEMPLATE("gather.cuh"),    TEMPLATE("load_q.cuh"),  TEMPLATE("mma/mma_sync.cuh"),
-    TEMPLATE("epilogue.cuh"),  TEMPLATE("splits.cuh"),  TEMPLATE("swa_decode.cu"),
+    TEMPLATE("smem_plan.cuh"), TEMPLATE("softmax.cuh"),     TEMPLATE("kv/mend.cuh"),      TEMPLATE("gather.cuh"),
+    TEMPLATE("load_q.cuh"),    TEMPLATE("mma/factors.cuh"), TEMPLATE("mma/mma_sync.cuh"), TEMPLATE("epilogue.cuh"),
+    TEMPLATE("splits.cuh"),    TEMPLATE("swa_decode.cu"),
 };
 #define PARTS(names)                                                                                                   \
   {                                                                                                                    \

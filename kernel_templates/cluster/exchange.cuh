@@ -117,6 +117,9 @@ __device__ __forceinline__ void send(cta_smem &smem, const score_pair &pair, uns
 /* To be called once every CTA of the cluster can receive. */
 __device__ __forceinline__ void exchange_weights(const swa_params &params, cta_smem &smem)
 {
+  //: if with_groups
+  send_factors(smem, threadIdx.x / unit_threads, threadIdx.x % unit_threads);
+  //: end
   score_pair pair = sum_parts(smem);
   column_info column[2];
   float top = minus_infinity();
@@ -141,9 +144,6 @@ __device__ __forceinline__ void exchange_weights(const swa_params &params, cta_s
   figure.sum = row_sum(p0 + p1);
   bool has_position = __any_sync(0xffffffffu, column[0].bias == 0.0f || column[1].bias == 0.0f) != 0;
   figure.sum = has_position ? figure.sum : -0.0f;
-  //: if with_groups
-  send_factors(smem, pair.unit, threadIdx.x % unit_threads);
-  //: end
   send(smem, pair, ptx::cvt_f16x2(p0 * column[0].weight_scale, p1 * column[1].weight_scale), figure);
 }
 } // namespace swa::cluster

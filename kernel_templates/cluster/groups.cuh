@@ -18,49 +18,42 @@
 namespace swa::cluster
 {
 //: if with_groups
-__device__ __forceinline__ void store_factors(cta_smem &smem, unsigned row, unsigned row_byte)
+__device__ __forceinline__ void store_tail_factor(cta_smem &smem, unsigned row, unsigned row_byte)
 {
-#pragma unroll
-  for (unsigned group = 0; group < k_format::num_groups; group++) {
-    smem.own_factor[group][row] = static_cast<unsigned short>(kv::group_factor(smem.scales[row].of(group), row_byte));
-  }
   if (has_tail) {
     smem.own_factor[num_factors - 1][row] = static_cast<unsigned short>((254 - row_byte) << 7);
   }
 }
 
-/* Of a row whose scales have arrived. */
+/* Rare: a loop keeps it short. */
+__device__ __forceinline__ void store_factors(cta_smem &smem, unsigned row, unsigned row_byte)
+{
+#pragma unroll 1
+  for (unsigned group = 0; group < k_format::num_groups; group++) {
+    smem.own_factor[group][row] = static_cast<unsigned short>(kv::group_factor(smem.scales[row].of(group), row_byte));
+  }
+  store_tail_factor(smem, row, row_byte);
+}
+
+/* Of a row whose scales have arrived. Factors that are not near are the mending's to store. */
 __device__ __forceinline__ void store_groups(cta_smem &smem, unsigned row, const k_format::row_scales &scales,
                                              bool is_masked)
 {
   unsigned row_byte = k_format::row_byte(scales);
-  bool is_doubtful = false;
+  kv::group_factors<k_format> factors = kv::near_group_factors<k_format>(scales, row_byte);
 #pragma unroll
   for (unsigned group = 0; group < k_format::num_groups; group++) {
-    is_doubtful |= kv::is_far_below(scales.of(group), row_byte);
+    smem.own_factor[group][row] = factors.of(group);
   }
+  store_tail_factor(smem, row, row_byte);
   smem.scales[row] = scales;
-  store_factors(smem, row, row_byte);
-  smem.is_doubtful[row] = is_doubtful && !is_masked ? 1 : 0;
+  smem.is_doubtful[row] = !kv::has_near_groups<k_format>(scales, row_byte) && !is_masked ? 1 : 0;
 }
 
 /* A thread's words of a row's factor, for codes or for a tail, in both halves. */
 __device__ __forceinline__ unsigned own_factor_of(const cta_smem &smem, unsigned group, unsigned row)
 {
   return smem.own_factor[group][row] * 0x10001u;
-}
-
-/* Two elements of a tail to f16 in the row's unit; both have factors of their own. */
-__device__ __forceinline__ unsigned narrow_tail(unsigned bf16x2, unsigned factor_bf16x2)
-{
-  unsigned x = ptx::mul_bf16x2(bf16x2, factor_bf16x2);
-  return ptx::cvt_f16x2(ptx::low_of_bf16x2(x), ptx::high_of_bf16x2(x));
-}
-
-/* Whether an element of an f16x2 is infinite or NaN. */
-__device__ __forceinline__ bool is_too_large(unsigned f16x2)
-{
-  return (((f16x2 & 0x7c007c00u) + 0x04000400u) & 0x80008000u) != 0;
 }
 
 /* The unit's rows, by its threads, when one of them is doubtful. True: its products are to be made again. */

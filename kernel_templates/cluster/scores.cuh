@@ -110,18 +110,18 @@ __device__ __forceinline__ void load_tail(cta_smem &smem, const score_warp &w, r
 #pragma unroll
   for (unsigned n = 0; n < 2; n++) {
     unsigned factor = own_factor_of(smem, num_factors - 1, row + n * mma_n);
-    bool has_too_large = false;
+    unsigned seen = 0;
 #pragma unroll
     for (unsigned half = 0; half < 2; half++) {
       ptx::words4 x = ptx::ld_shared_v4((source ^ half * 16) + n * mma_n * row_bytes);
 #pragma unroll
       for (unsigned i = 0; i < 4; i++) {
         unsigned &b = fragments.b[n][half * 2 + i / 2][i % 2];
-        b = narrow_tail(x.w[i], factor);
-        has_too_large |= is_too_large(b);
+        b = kv::narrow_tail(x.w[i], factor);
+        seen = kv::note_too_large(b, seen);
       }
     }
-    if ((__ballot_sync(0xffffffffu, has_too_large) >> w.g * 4 & 15) != 0 && w.q == 0) {
+    if ((__ballot_sync(0xffffffffu, kv::has_too_large(seen)) >> w.g * 4 & 15) != 0 && w.q == 0) {
       smem.is_doubtful[row + n * mma_n] = 1;
     }
   }

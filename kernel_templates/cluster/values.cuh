@@ -134,8 +134,8 @@ __device__ __forceinline__ value_tiles make_tail_values(const cta_smem &smem, co
     position_factors factors = load_factors(smem, u);
 #pragma unroll
     for (unsigned t = 0; t < 2; t++) {
-      ptx::mma_m16n8k16_f16(tiles.of[t], a.w[0], a.w[1], a.w[2], a.w[3], narrow_tail(x.w[2 * t], factors.of[0]),
-                            narrow_tail(x.w[2 * t + 1], factors.of[1]));
+      ptx::mma_m16n8k16_f16(tiles.of[t], a.w[0], a.w[1], a.w[2], a.w[3], kv::narrow_tail(x.w[2 * t], factors.of[0]),
+                            kv::narrow_tail(x.w[2 * t + 1], factors.of[1]));
     }
   }
   return tiles;

@@ -43,6 +43,12 @@ constexpr bool is_same = false;
 template <class A>
 constexpr bool is_same<A, A> = true;
 
+/* Units of 16 bytes of a row: of codes, and pairs of them of the tail that follows. */
+template <class F>
+constexpr unsigned code_units = F::is_bf16 ? F::copied_bytes / 16 : (F::code_dims + 15) / 16;
+template <class F>
+constexpr unsigned tail_pairs = F::num_groups == 0 ? 0 : (F::copied_bytes / 16 - code_units<F>) / 2;
+
 /* Of formats whose rows have one scale. */
 struct ungrouped {
   static constexpr unsigned num_groups = 0, group_dims = 0;

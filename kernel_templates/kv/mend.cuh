@@ -31,15 +31,11 @@ __device__ __forceinline__ void store_groups(smem_plan &smem, unsigned row, cons
                                              bool is_masked)
 {
   unsigned row_byte = K::row_byte(scales);
-  bool is_doubtful = false;
+  bool is_doubtful = !has_near_groups<K>(scales, row_byte) && !is_masked;
+  group_factors<K> factors = near_group_factors<K>(scales, row_byte);
 #pragma unroll
   for (unsigned group = 0; group < K::num_groups; group++) {
-    is_doubtful |= is_far_below(scales.of(group), row_byte);
-  }
-  is_doubtful &= !is_masked;
-#pragma unroll
-  for (unsigned group = 0; group < K::num_groups; group++) {
-    smem.group_factor[group][row] = static_cast<unsigned short>(group_factor(scales.of(group), row_byte));
+    smem.group_factor[group][row] = factors.of(group);
   }
   float tail_factor = __uint_as_float((254 - row_byte) << 23);
   smem.figures.of_rows.tail_factor[row] = is_doubtful ? -tail_factor : tail_factor;
@@ -75,16 +71,17 @@ struct tail_pair {
   ptx::words4 even, odd;
 };
 
-/* From bf16 at a shared address and its neighbour. */
+/* From bf16 at a shared address and its neighbour. factor: a power of two. */
 __device__ __forceinline__ tail_pair load_tail_pair(unsigned address, float factor)
 {
   ptx::words4 x[2] = {ptx::ld_shared_v4(address), ptx::ld_shared_v4(address ^ 16)};
+  unsigned factors = ptx::prmt<0x3232>(__float_as_uint(factor)); /* as bf16 */
   tail_pair pair;
 #pragma unroll
   for (unsigned i = 0; i < 4; i++) {
     unsigned first = x[i / 2].w[i % 2 * 2], second = x[i / 2].w[i % 2 * 2 + 1];
-    first = ptx::cvt_f16x2(ptx::low_of_bf16x2(first) * factor, ptx::high_of_bf16x2(first) * factor);
-    second = ptx::cvt_f16x2(ptx::low_of_bf16x2(second) * factor, ptx::high_of_bf16x2(second) * factor);
+    first = narrow_tail(first, factors);
+    second = narrow_tail(second, factors);
     pair.even.w[i] = ptx::prmt<0x5410>(first, second);
     pair.odd.w[i] = ptx::prmt<0x7632>(first, second);
   }
@@ -97,22 +94,15 @@ __device__ __forceinline__ void store_tail_pair(unsigned address, const tail_pai
   ptx::st_shared_v4(address ^ 16, pair.odd);
 }
 
-/* Whether any element is infinite or NaN: then its exponent is all ones. */
 __device__ __forceinline__ bool is_too_large(const tail_pair &pair)
 {
-  unsigned carries = 0;
+  unsigned seen = 0;
 #pragma unroll
   for (unsigned i = 0; i < 4; i++) {
-    carries |= (pair.even.w[i] & 0x7c007c00u) + 0x04000400u;
-    carries |= (pair.odd.w[i] & 0x7c007c00u) + 0x04000400u;
+    seen = note_too_large(pair.even.w[i], note_too_large(pair.odd.w[i], seen));
   }
-  return (carries & 0x80008000u) != 0;
+  return has_too_large(seen);
 }
-
-template <class K>
-constexpr unsigned code_units = K::code_dims / 16;
-template <class K>
-constexpr unsigned tail_pairs = (K::copied_bytes / 16 - code_units<K>) / 2;
 
 template <class K>
 __device__ __forceinline__ unsigned tail_address(const smem_plan &smem, unsigned row, unsigned pair)
@@ -120,28 +110,60 @@ __device__ __forceinline__ unsigned tail_address(const smem_plan &smem, unsigned
   return ptx::shared_address(smem.rows) + k_layout::unit_offset(row, code_units<K> + 2 * pair);
 }
 
+/* Rows whose tails a quad of lanes converts at a time: as many as leave registers to Q on its way. */
+constexpr unsigned quad_rows = exact_softmax && pass_rows <= 64 ? 2 : 1;
+
+/* A lane's part of a row's tail. */
+struct converted_tail {
+  tail_pair pair;
+  unsigned row, address;
+  float factor;       /* 0 where the row is none, negative where it waits to be mended */
+  unsigned too_large; /* not 0: an element of the row does not fit f16 */
+};
+
+/* i: of num_rows rows from first_row on. */
+template <class K>
+__device__ __forceinline__ converted_tail convert_tail(const smem_plan &smem, unsigned first_row, unsigned num_rows,
+                                                       unsigned i)
+{
+  static_assert(tail_pairs<K> == 4, "a quad of lanes has a row's tail");
+  unsigned lane = threadIdx.x % warp_size;
+  bool has_row = i < num_rows;
+  converted_tail tail;
+  tail.row = first_row + (has_row ? i : threadIdx.x / warp_size);
+  tail.address = tail_address<K>(smem, tail.row, lane % 4);
+  float factor = smem.figures.of_rows.tail_factor[tail.row];
+  tail.pair = load_tail_pair(tail.address, factor);
+  tail.factor = has_row ? factor : 0.0f;
+  tail.too_large = __ballot_sync(0xffffffffu, is_too_large(tail.pair)) >> (lane & ~3u) & 15;
+  return tail;
+}
+
 /* The tails of the rows that this warp has copied and whose scales its lanes have stored, of num_rows from first_row
  * on. A row with an element that is too large is left as it is, to be mended. */
 template <class K>
 __device__ __forceinline__ void convert_tails(smem_plan &smem, unsigned first_row, unsigned num_rows)
 {
-  static_assert(tail_pairs<K> == 4, "a quad of lanes has a row's tail");
-  unsigned warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size, quad = lane & ~3u;
+  constexpr unsigned rows_at_once = warp_size / 4 * num_warps;
+  unsigned warp = threadIdx.x / warp_size, lane = threadIdx.x % warp_size;
 #pragma unroll 1
-  for (unsigned first = 0; first < num_rows; first += warp_size / 4 * num_warps) {
+  for (unsigned first = 0; first < num_rows; first += quad_rows * rows_at_once) {
+    converted_tail tails[quad_rows];
     __syncwarp(); /* what the other lanes copied and stored is there */
-    unsigned i = first + lane / 4 * num_warps + warp;
-    bool has_row = i < num_rows;
-    unsigned row = first_row + (has_row ? i : warp), address = tail_address<K>(smem, row, lane % 4);
-    float factor = smem.figures.of_rows.tail_factor[row];
-    tail_pair pair = load_tail_pair(address, factor);
-    bool is_left = (__ballot_sync(0xffffffffu, is_too_large(pair)) >> quad & 15) != 0;
-    __syncwarp(); /* the quad has read what its first lane may write */
-    if (has_row && factor > 0.0f && !is_left) {
-      store_tail_pair(address, pair);
-    } else if (has_row && factor > 0.0f && lane % 4 == 0) {
-      smem.figures.of_rows.tail_factor[row] = -factor;
-      atomicOr(&smem.needs_mending, mending_bit(row));
+#pragma unroll
+    for (unsigned k = 0; k < quad_rows; k++) {
+      tails[k] = convert_tail<K>(smem, first_row, num_rows, first + k * rows_at_once + lane / 4 * num_warps + warp);
+    }
+    __syncwarp(); /* every lane has read what others write */
+#pragma unroll
+    for (unsigned k = 0; k < quad_rows; k++) {
+      const converted_tail &tail = tails[k];
+      if (tail.factor > 0.0f && tail.too_large == 0) {
+        store_tail_pair(tail.address, tail.pair);
+      } else if (tail.factor > 0.0f && lane % 4 == 0) {
+        smem.figures.of_rows.tail_factor[tail.row] = -tail.factor;
+        atomicOr(&smem.needs_mending, mending_bit(tail.row));
+      }
     }
   }
 }

@@ -12,6 +12,7 @@
 #include "../load_q.cuh"
 #include "../ptx/mma_sync.cuh"
 #include "../softmax.cuh"
+#include "factors.cuh"
 
 namespace swa::mma
 {
@@ -56,29 +57,6 @@ __device__ __forceinline__ row_bytes_of_chunk<K> load_row_bytes(const score_addr
     }
   }
   return bytes;
-}
-
-/* What the codes of a chunk are multiplied by: a factor a row, twice in a word. */
-struct chunk_factors {
-  unsigned n[score_n_tiles];
-};
-
-template <class K>
-__device__ __forceinline__ chunk_factors load_chunk_factors(const smem_plan &smem, const score_warp &w,
-                                                            unsigned shared_row, unsigned chunk)
-{
-  chunk_factors factors = {};
-  //: if with_groups
-  if constexpr (K::num_groups != 0) {
-    unsigned group = (chunk * chunk_dims + w.q * 16) / K::group_dims;
-    const unsigned short *row = &smem.group_factor[group][shared_row + w.first_column + w.g];
-#pragma unroll
-    for (unsigned n = 0; n < score_n_tiles; n++) {
-      factors.n[n] = has_columns(w, n) ? row[n * mma_n] * 0x10001u : 0;
-    }
-  }
-  //: end
-  return factors;
 }
 
 /* A thread's fragments of a k-step. */
@@ -176,7 +154,7 @@ __device__ __forceinline__ void multiply_chunk_by_halves(const score_addresses &
  * as of codes. */
 template <class K>
 __device__ __forceinline__ void multiply_tail_chunk(const smem_plan &smem, const score_warp &w, unsigned shared_row,
-                                                    unsigned q_address, score_tiles &tiles)
+                                                    unsigned q_address, score_tiles &tiles, score_tiles &odd_tiles)
 {
   unsigned none; /* or the compiler works the address out before the loop over chunks, and keeps it in a register */
   asm volatile("mov.u32 %0, 0;" : "=r"(none));
@@ -198,7 +176,7 @@ __device__ __forceinline__ void multiply_tail_chunk(const smem_plan &smem, const
         b0[n] = ptx::prmt<0x5410>(even[n].w[i], odd[n].w[i]);
         b1[n] = ptx::prmt<0x7632>(even[n].w[i], odd[n].w[i]);
       }
-      multiply_step<K>(q_address, half * 2 + i, b0, b1, tiles);
+      multiply_step<K>(q_address, half * 2 + i, b0, b1, i == 0 ? tiles : odd_tiles);
     }
   }
 }
@@ -255,6 +233,10 @@ __device__ __forceinline__ void note_products(smem_plan &smem, const score_warp 
 }
 
 //: if with_resident_q
+/* Products by factors make a chunk longer, which other chunks hide. */
+template <class K>
+constexpr unsigned unrolled_chunks = exact_softmax &&K::num_groups != 0 ? num_chunks : 1;
+
 /* The raw products of this warp's heads and columns, with all of Q in shared memory. Few tiles make few
  * independent chains of products: then even and odd chunks have sums of their own. */
 template <class K>
@@ -268,7 +250,7 @@ __device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w
   unsigned nan_bits = 0;
   clear_scores(tiles);
   clear_scores(odd);
-#pragma unroll 1
+#pragma unroll unrolled_chunks < K>
   for (unsigned chunk = 0; chunk < code_chunks; chunk++) {
     score_addresses chunk_at = chunk_addresses<K>(at, chunk, chunk);
     multiply_chunk<K>(chunk_at, load_row_bytes<K>(chunk_at, w), load_chunk_factors<K>(smem, w, shared_row, chunk),
@@ -276,7 +258,7 @@ __device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w
   }
   //: if with_tail
   if constexpr (code_chunks != num_chunks) {
-    multiply_tail_chunk<K>(smem, w, shared_row, at.q + code_chunks * q_stage_bytes, chains == 2 ? odd : tiles);
+    multiply_tail_chunk<K>(smem, w, shared_row, at.q + code_chunks * q_stage_bytes, tiles, chains == 2 ? odd : tiles);
   }
   //: end
 #pragma unroll
@@ -296,6 +278,9 @@ __device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w
 //: if with_q_in_turns
 template <class K>
 constexpr bool reads_rows_late = K::num_groups != 0 && K::code_dims != head_dim &&pass_rows > 64;
+
+template <class K>
+constexpr unsigned unrolled_turn_chunks = K::num_groups != 0 ? q_turn_chunks : 1;
 
 /* The same, with Q in two turns of chunks: one is multiplied while the next is on its way. */
 template <class K>
@@ -325,12 +310,12 @@ __device__ __forceinline__ void make_scores_streaming_q(const swa_params &params
     if (first + q_turn_chunks < num_chunks) {
       start_q(params, q_at, num_heads, first + q_turn_chunks, load);
     }
-#pragma unroll 1
+#pragma unroll unrolled_turn_chunks < K>
     for (unsigned i = 0; i < q_turn_chunks; i++) {
       //: if with_tail
       if (code_chunks != num_chunks && first + i >= code_chunks) {
         constexpr unsigned stage = code_chunks % (2 * q_turn_chunks);
-        multiply_tail_chunk<K>(smem, w, 0, at.q + stage * q_stage_bytes, tiles);
+        multiply_tail_chunk<K>(smem, w, 0, at.q + stage * q_stage_bytes, tiles, tiles);
         continue;
       }
       //: end
@@ -414,10 +399,6 @@ __device__ __forceinline__ void correct_values(const smem_plan &smem, const valu
 }
 //: end
 
-struct step_weights {
-  ptx::words4 fragment[weight_parts][value_m_tiles];
-};
-
 /* A thread's fragments of two column tiles side by side. */
 struct column_fragments {
   unsigned even0, even1, odd0, odd1;
@@ -452,7 +433,7 @@ __device__ __forceinline__ void multiply_slice(const step_weights &weights, cons
     column_fragments columns;
     V::widen_v(ptx::prmt<0x3120>(bytes.w[2 * b]), columns.even0, columns.odd0);
     V::widen_v(ptx::prmt<0x3120>(bytes.w[2 * b + 1]), columns.even1, columns.odd1);
-    if constexpr (V::num_groups != 0) {
+    if constexpr (V::num_groups != 0 && !scales_weights<V>) {
       columns.even0 = ptx::mul_f16x2(columns.even0, factor0);
       columns.odd0 = ptx::mul_f16x2(columns.odd0, factor0);
       columns.even1 = ptx::mul_f16x2(columns.even1, factor1);
@@ -508,6 +489,7 @@ constexpr bool has_few_registers = false;
 /* Of steps, unrolled: few heads have little to do, and short code is there sooner. */
 constexpr unsigned most_steps = q_is_resident || has_few_registers ? 2 : 4, span_steps = span_positions / mma_k;
 constexpr unsigned step_group = span_steps % most_steps == 0 ? most_steps : span_steps % 2 == 0 ? 2 : 1;
+constexpr unsigned plain_group = span_steps % 2 == 0 && (q_is_resident || !has_few_registers) ? 2 : 1;
 
 __device__ __forceinline__ step_weights load_step_weights(unsigned source)
 {
@@ -521,22 +503,6 @@ __device__ __forceinline__ step_weights load_step_weights(unsigned source)
   }
   return weights;
 }
-
-//: if with_groups
-/* What the codes of a thread's positions of a k-step and slice are multiplied by: of 2 q, 2 q + 1, and of those 8 on.
- * */
-template <class V>
-__device__ __forceinline__ void load_slice_factors(const smem_plan &smem, unsigned slice, unsigned position,
-                                                   unsigned &factor0, unsigned &factor1)
-{
-  if constexpr (V::num_groups != 0) {
-    const unsigned short *factors = smem.group_factor[slice * slice_dims / V::group_dims];
-    const unsigned *pairs = reinterpret_cast<const unsigned *>(factors + position);
-    factor0 = pairs[0];
-    factor1 = pairs[4];
-  }
-}
-//: end
 
 /* tiles += weights V over the first `positions` positions of the span, for the slices from warp_slice(w, batch) on, all
  * of codes or all plain. Rows and weights past the last position are zeros. */
@@ -559,6 +525,13 @@ __device__ __forceinline__ void add_slices(const smem_plan &smem, const value_wa
     for (unsigned step = 0; step < group; step++) {
       unsigned position = first + step * mma_k;
       step_weights weights = load_step_weights(weight_unit(weights_source, position));
+      unsigned factor0 = 0, factor1 = 0;
+      //: if with_groups
+      if constexpr (!is_plain && scales_weights<V>) {
+        load_slice_factors<V>(smem, warp_slice(w, batch), shared_row + position + 2 * w.q, factor0, factor1);
+        scale_weights(factor0, factor1, weights);
+      }
+      //: end
 #pragma unroll
       for (unsigned s = 0; s < batch_slices; s++) {
         if (num_slices % value_warps_n == 0 || warp_slice(w, batch + s) < num_slices) {
@@ -566,9 +539,10 @@ __device__ __forceinline__ void add_slices(const smem_plan &smem, const value_wa
           if constexpr (is_plain) {
             multiply_plain_slice(weights, from, s, tiles);
           } else {
-            unsigned factor0 = 0, factor1 = 0;
             //: if with_groups
-            load_slice_factors<V>(smem, warp_slice(w, batch + s), shared_row + position + 2 * w.q, factor0, factor1);
+            if constexpr (!scales_weights<V>) {
+              load_slice_factors<V>(smem, warp_slice(w, batch + s), shared_row + position + 2 * w.q, factor0, factor1);
+            }
             //: end
             multiply_slice<V>(weights, ptx::ldmatrix_x4_trans(from), s, factor0, factor1, tiles);
           }
@@ -584,7 +558,7 @@ __device__ __forceinline__ void add_values(const smem_plan &smem, const value_wa
 {
   //: if with_tail
   if (V::code_dims != head_dim_v && is_plain_slice<V>(warp_slice(w, batch))) {
-    add_slices<V, true, 1>(smem, w, shared_row, positions, batch, tiles);
+    add_slices<V, true, plain_group>(smem, w, shared_row, positions, batch, tiles);
     return;
   }
   //: end

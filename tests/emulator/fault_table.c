@@ -13,6 +13,7 @@
 #define NAN_CODES "num_tokens=4 num_heads=4 head_dim=64 window_size=16 codes=nan lens=uniform seed=17"
 /* with Q in two turns; */
 #define TURNS "num_tokens=1 num_heads=64 head_group=64 kv_tile=64 window_size=128 seed=18"
+#define TURNS_FOOTER "num_tokens=1 num_heads=64 head_group=64 kv_format=footer_584 kv_tile=64 window_size=64 seed=23"
 /* online softmax: an extra scope, several tiles in several stages, several passes, splits; */
 #define ONLINE                                                                                                         \
   "num_tokens=2 num_heads=8 head_group=8 head_dim=64 kv_format=e4m3 scales=random window_size=70 lens=uniform "        \
@@ -67,7 +68,8 @@ const fault faults[] = {
     UNORDERED("no barrier between the flags' first values and their use", "swa_decode.cu",
               "__syncthreads(); /* before len is looked at: it is still on its way */", "", EXACT),
     UNORDERED("no barrier between copies and their use by other warps", "gather.cuh",
-              "  //: end\n  __syncthreads();\n  //: if with_groups", "  //: end\n  //: if with_groups", EXACT),
+              "most_pending>();\n  __syncthreads();\n  //: if with_groups", "most_pending>();\n  //: if with_groups",
+              EXACT),
     UNORDERED("no barrier between tops and weights, exact", "swa_decode.cu",
               "scores);\n  __syncthreads();\n  row_state state;", "scores);\n  row_state state;", EXACT),
     UNORDERED("no barrier between weights and values, exact", "swa_decode.cu",
@@ -104,7 +106,7 @@ const fault faults[] = {
     UNORDERED("no `__syncwarp` before tails are read", "kv/mend.cuh",
               "__syncwarp(); /* what the other lanes copied and stored is there */", "", FOOTER),
     UNORDERED("no `__syncwarp` before tails are overwritten", "kv/mend.cuh",
-              "__syncwarp(); /* the quad has read what its first lane may write */", "", FOOTER),
+              "__syncwarp(); /* every lane has read what others write */", "", FOOTER),
     UNORDERED("no barrier between mending and its mark's end", "kv/mend.cuh",
               "    __syncthreads();\n    if (threadIdx.x == 0) {", "    if (threadIdx.x == 0) {", DOUBTFUL),
 
@@ -112,7 +114,10 @@ const fault faults[] = {
     UNORDERED("copies are not waited for", "gather.cuh", "ptx::cp_async_wait_group<most_pending>();", "", EXACT),
     UNORDERED("copies are waited for by one group too few", "swa_decode.cu", "settle_rows<K, gather_lead - 1>",
               "settle_rows<K, gather_lead>", ONLINE),
-    UNORDERED("copies are committed to no group", "gather.cuh", "ptx::cp_async_commit_group();", "", EXACT),
+    UNORDERED("copies are committed to no group", "gather.cuh", "index), first);\n  ptx::cp_async_commit_group();",
+              "index), first);", EXACT),
+    UNORDERED("tails are committed with the codes", "gather.cuh", "shared_row);\n    ptx::cp_async_commit_group();",
+              "shared_row);", TURNS_FOOTER),
     FAULT("a tile is gathered into the stage that is read", "swa_decode.cu",
           "shared_row = (tile - tiles.first) % num_stages * kv_tile;\n    lane_index index",
           "shared_row = (tile - tiles.first + 1) % num_stages * kv_tile;\n    lane_index index", ONLINE,
@@ -219,12 +224,16 @@ const fault faults[] = {
     /* ---- footers ---- */
     FAULT("scale bytes are looked for a slot further", "kv/e8m0.cuh", "(scale_rows)[at.slot_in_block]",
           "(scale_rows)[at.slot_in_block + 1]", FOOTER, FAULT_RESULT),
-    FAULT("factors of positions 8 on are those of 6 on", "mma/mma_sync.cuh", "factor1 = pairs[4];",
+    FAULT("factors of positions 8 on are those of 6 on", "mma/factors.cuh", "factor1 = pairs[4];",
           "factor1 = pairs[3];", FOOTER, FAULT_RESULT),
     FAULT("scale bytes that are far apart are not mended", "kv/mend.cuh",
-          "is_doubtful |= is_far_below(scales.of(group), row_byte);", ";", HOLLOW, FAULT_RESULT),
+          "!has_near_groups<K>(scales, row_byte) && !is_masked", "false", HOLLOW, FAULT_RESULT),
     FAULT("tails that are too large are not mended", "kv/mend.cuh",
-          "smem.figures.of_rows.tail_factor[row] = -factor;\n", "\n", LARGE_TAIL, FAULT_RESULT),
+          "smem.figures.of_rows.tail_factor[tail.row] = -tail.factor;\n", "\n", LARGE_TAIL, FAULT_RESULT),
+    FAULT("the factor of a hollow group is not bounded", "kv/e8m0.cuh", "-30), 1);", "-30), 15);", HOLLOW,
+          FAULT_RESULT),
+    FAULT("weights have the factors of other positions", "mma/factors.cuh", "i < 2 ? factor0 : factor1",
+          "i < 2 ? factor1 : factor0", FOOTER, FAULT_RESULT),
     FAULT("a row is mended by its largest byte", "kv/row_byte.cuh", "(word & 0x7f7f7f7fu) == 0 || byte", "byte", HOLLOW,
           FAULT_RESULT),
 
@@ -327,10 +336,10 @@ const fault faults[] = {
           "b[1][k]", CLUSTER_FOOTER, FAULT_RESULT),
     FAULT("a tail's factor is its neighbour's", "cluster/groups.cuh", "(254 - row_byte) << 7", "(253 - row_byte) << 7",
           CLUSTER_FOOTER, FAULT_RESULT),
-    FAULT("a tail that is too large is not seen", "cluster/scores.cuh", "has_too_large |= is_too_large(b);", "",
+    FAULT("a tail that is too large is not seen", "cluster/scores.cuh", "seen = kv::note_too_large(b, seen);", "",
           CLUSTER_TAIL, FAULT_RESULT),
-    FAULT("rows with hollow groups are not mended", "cluster/groups.cuh", "is_doubtful && !is_masked ? 1 : 0", "0",
-          CLUSTER_HOLLOW, FAULT_RESULT),
+    FAULT("rows with hollow groups are not mended", "cluster/groups.cuh",
+          "!kv::has_near_groups<k_format>(scales, row_byte) && !is_masked ? 1 : 0", "0", CLUSTER_HOLLOW, FAULT_RESULT),
     UNORDERED("no barrier between mending and another pass", "cluster/groups.cuh",
               "ptx::bar_sync(1 + unit, unit_threads);", "", CLUSTER_HOLLOW),
 
