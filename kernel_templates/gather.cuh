@@ -76,7 +76,7 @@ __device__ __forceinline__ void copy_units(const char *source, unsigned masked_r
   }
 }
 
-/* Of exact softmax a tail is copied ahead of the codes, as a group of its own: it is converted while they arrive. */
+/* Where Q takes turns a tail is copied ahead of the codes, as a group of its own: it is converted while they arrive. */
 template <class F>
 constexpr bool has_early_tail = !q_is_resident & (kv::tail_pairs<F> != 0);
 

@@ -233,10 +233,6 @@ __device__ __forceinline__ void note_products(smem_plan &smem, const score_warp 
 }
 
 //: if with_resident_q
-/* Products by factors make a chunk longer, which other chunks hide. */
-template <class K>
-constexpr unsigned unrolled_chunks = exact_softmax &&K::num_groups != 0 ? num_chunks : 1;
-
 /* The raw products of this warp's heads and columns, with all of Q in shared memory. Few tiles make few
  * independent chains of products: then even and odd chunks have sums of their own. */
 template <class K>
@@ -244,13 +240,14 @@ __device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w
                                             score_tiles &tiles)
 {
   constexpr unsigned chains = score_m_tiles * score_n_tiles <= 4 ? 2 : 1;
+  constexpr unsigned unrolled = exact_softmax * K::num_groups != 0 ? num_chunks : 1; /* factors: chunks hide chunks */
   constexpr unsigned code_chunks = (K::code_dims + chunk_dims - 1) / chunk_dims;
   score_addresses at = make_score_addresses(smem, w, shared_row);
   score_tiles odd;
   unsigned nan_bits = 0;
   clear_scores(tiles);
   clear_scores(odd);
-#pragma unroll unrolled_chunks < K>
+#pragma unroll unrolled
   for (unsigned chunk = 0; chunk < code_chunks; chunk++) {
     score_addresses chunk_at = chunk_addresses<K>(at, chunk, chunk);
     multiply_chunk<K>(chunk_at, load_row_bytes<K>(chunk_at, w), load_chunk_factors<K>(smem, w, shared_row, chunk),
@@ -279,9 +276,6 @@ __device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w
 template <class K>
 constexpr bool reads_rows_late = K::num_groups != 0 && K::code_dims != head_dim &&pass_rows > 64;
 
-template <class K>
-constexpr unsigned unrolled_turn_chunks = K::num_groups != 0 ? q_turn_chunks : 1;
-
 /* The same, with Q in two turns of chunks: one is multiplied while the next is on its way. */
 template <class K>
 __device__ __forceinline__ void make_scores_streaming_q(const swa_params &params, smem_plan &smem, const score_warp &w,
@@ -289,6 +283,7 @@ __device__ __forceinline__ void make_scores_streaming_q(const swa_params &params
                                                         q_load &load, score_tiles &tiles)
 {
   constexpr unsigned code_chunks = (K::code_dims + chunk_dims - 1) / chunk_dims;
+  constexpr unsigned unrolled = K::num_groups != 0 ? q_turn_chunks : 1;
   score_addresses at = make_score_addresses(smem, w, 0);
   unsigned nan_bits = 0;
   clear_scores(tiles);
@@ -310,7 +305,7 @@ __device__ __forceinline__ void make_scores_streaming_q(const swa_params &params
     if (first + q_turn_chunks < num_chunks) {
       start_q(params, q_at, num_heads, first + q_turn_chunks, load);
     }
-#pragma unroll unrolled_turn_chunks < K>
+#pragma unroll unrolled
     for (unsigned i = 0; i < q_turn_chunks; i++) {
       //: if with_tail
       if (code_chunks != num_chunks && first + i >= code_chunks) {
