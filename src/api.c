@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every public call: check what the stages take for granted, call the stage, log a failure once. */
+/* Every public call but swa_jit_decode: check what the stages take for granted, call the stage, log a failure once. */
 #include "swa_jit/swa_jit.h"
 
 #include <string.h>
@@ -440,10 +440,7 @@ swa_jit_status swa_jit_workspace_bytes(const swa_jit_kernel *kernel, uint32_t nu
   return sj_launch_workspace_bytes(kernel, &counts, bytes_out);
 }
 
-swa_jit_status swa_jit_decode(const swa_jit_kernel *kernel, const swa_jit_decode_args *args, swa_jit_stream stream)
-{
-  return sj_launch_decode(kernel, args, stream);
-}
+/* swa_jit_decode itself is in launch.c: a call more would be a cache line more on the hot path. */
 
 swa_jit_status swa_jit_merge(const swa_jit_kernel *kernel, const swa_jit_merge_args *args, swa_jit_stream stream)
 {

@@ -202,6 +202,7 @@ static swa_jit_status load(swa_jit_lib *lib, const sj_cuda_api *cuda, struct swa
   if (status == SWA_JIT_OK) {
     sj_stats_add(lib->stats.loads, 1);
     kernel->cuda = cuda;
+    kernel->constants = sj_launch_constants_make(cuda, &kernel->config, &kernel->plan);
   }
   return status;
 }

@@ -63,13 +63,16 @@ enum {
   SJ_CU_LAUNCH_PROGRAMMATIC_STREAM_SERIALIZATION = 6
 };
 
+typedef int (*sj_cu_ctx_get_id)(sj_cu_context context, unsigned long long *id);
+typedef int (*sj_cu_launch_kernel)(sj_cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                                   swa_jit_stream stream, void **params, void **extra);
+
 typedef struct sj_cuda_api {
   /* hot: called by each launch and lookup */
-  int (*ctx_get_id)(sj_cu_context context, unsigned long long *id); /* optional: CUDA 12.0; NULL: the current one */
+  sj_cu_ctx_get_id ctx_get_id; /* optional: CUDA 12.0; NULL: the current one */
   int (*ctx_get_current)(sj_cu_context *context);
-  int (*launch_kernel)(sj_cu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                       unsigned block_y, unsigned block_z, unsigned shared_bytes, swa_jit_stream stream, void **params,
-                       void **extra);
+  sj_cu_launch_kernel launch_kernel;
   int (*launch_kernel_ex)(const sj_cu_launch_config *config, sj_cu_function function, void **params, void **extra);
   /* the rest */
   int (*init)(unsigned flags);

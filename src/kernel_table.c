@@ -9,6 +9,7 @@
 #include "kernel_table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define FIRST_NUM_BUCKETS 64u /* a power of two */
 
@@ -142,8 +143,12 @@ static bucket_array *copy_larger(bucket_array *array)
 
 static struct swa_jit_kernel *create_kernel(const swa_jit_config *config)
 {
-  struct swa_jit_kernel *kernel = calloc(1, sizeof *kernel);
-  if (kernel == NULL || pthread_mutex_init(&kernel->mutex, NULL) != 0) {
+  struct swa_jit_kernel *kernel = aligned_alloc(_Alignof(struct swa_jit_kernel), sizeof *kernel);
+  if (kernel == NULL) {
+    return NULL;
+  }
+  memset(kernel, 0, sizeof *kernel);
+  if (pthread_mutex_init(&kernel->mutex, NULL) != 0) {
     free(kernel);
     return NULL;
   }

@@ -10,6 +10,7 @@
 #include "config.h"
 #include "cuda_api.h"
 #include "key.h"
+#include "launch_constants.h"
 #include "load.h"
 #include "store.h"
 #include "tile_plan.h"
@@ -17,13 +18,15 @@
 /* Everything known of one configuration. The caller's handle is a pointer to it. Fields other than the atomics are
  * written under mutex before the atomic that announces them, and never after. */
 struct swa_jit_kernel {
-  /* hot: read by lookup and launch */
-  const sj_cuda_api *cuda;
+  /* hot: read by launch; in one cache line as far as a launch in the first context needs it */
+  _Alignas(SJ_CACHE_LINE_BYTES) sj_launch_constants constants;
+  sj_loaded loaded;
+  /* hot: read by lookup */
   swa_jit_config config; /* concrete */
+  _Atomic int is_loaded; /* acquire: loaded and constants are set */
+  const sj_cuda_api *cuda;
   sj_tile_plan plan;
   const sj_arch *arch;
-  sj_loaded loaded;      /* behind what is read beside its first context */
-  _Atomic int is_loaded; /* acquire: loaded is set */
   /* found once */
   sj_key key;
   char *source;
@@ -45,6 +48,10 @@ struct swa_jit_kernel {
   char *failed_log; /* of that compile; NULL: not known */
   bool is_recorded; /* under mutex: the record file was given its line */
 };
+
+_Static_assert(offsetof(struct swa_jit_kernel, loaded) + offsetof(sj_loaded, contexts) + sizeof(sj_loaded_context)
+                   <= SJ_CACHE_LINE_BYTES,
+               "a launch in the first context reads one line");
 
 typedef struct sj_kernel_table sj_kernel_table;
 

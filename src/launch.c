@@ -3,10 +3,19 @@
 
 #include "abi.h"
 #include "launch_args.h"
+#include "launch_usual.h"
 #include "tensor.h"
 #include "workspace.h"
 
+enum { HOT_CODE_ALIGNMENT = 2048 }; /* bytes, more than swa_jit_decode has */
 enum { FIRST_ARGS_SIZE = offsetof(swa_jit_decode_args, workspace_bytes) + sizeof(uint64_t), WARP_THREADS = 32 };
+
+SJ_INLINE sj_launch_grid make_grid(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args,
+                                   swa_params *params)
+{
+  return (sj_launch_grid){params->num_tokens * sj_launch_or_1(kernel->config.cluster_size), params->kv_head_groups,
+                          params->num_kv_heads * params->num_splits, params, sj_launch_may_depend(kernel, args->flags)};
+}
 
 /* The compute capability of the device that stream belongs to (NULL: the current context's). False when unknown. */
 static bool find_capability(const sj_cuda_api *cuda, swa_jit_stream stream, int *major_out, int *minor_out)
@@ -174,30 +183,33 @@ swa_jit_status sj_launch_workspace_bytes(const struct swa_jit_kernel *kernel, co
   return status;
 }
 
+static swa_jit_status launch_params(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args,
+                                    swa_jit_stream stream, swa_params *params)
+{
+  if (SJ_UNLIKELY(kernel->config.splits != 0)) {
+    const swa_jit_status status = take_workspace(kernel, args, params);
+    if (status != SWA_JIT_OK) {
+      return status;
+    }
+  }
+  const sj_launch_grid grid = make_grid(kernel, args, params);
+  return launch(kernel, &grid, stream);
+}
+
 /* The kernel is one of decode's; the struct is this library's, or larger with nothing behind. */
-static swa_jit_status decode(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args,
-                             swa_jit_stream stream)
+static __attribute__((noinline)) swa_jit_status decode(const struct swa_jit_kernel *kernel,
+                                                       const swa_jit_decode_args *args, swa_jit_stream stream)
 {
   swa_params params;
   if (args->num_tokens == 0) {
     return SWA_JIT_OK;
   }
-  swa_jit_status status = sj_launch_args_make(&kernel->config, args, &params);
-  if (status == SWA_JIT_OK && SJ_UNLIKELY(kernel->config.splits != 0)) {
-    status = take_workspace(kernel, args, &params);
-  }
-  if (status != SWA_JIT_OK) {
-    return status;
-  }
-  const uint32_t cluster_ctas = sj_launch_or_1(kernel->config.cluster_size);
-  const sj_launch_grid grid = {params.num_tokens * cluster_ctas, params.kv_head_groups,
-                               params.num_kv_heads * params.num_splits, &params,
-                               sj_launch_may_depend(kernel, args->flags)};
-  return launch(kernel, &grid, stream);
+  const swa_jit_status status = sj_launch_args_make(&kernel->config, args, &params);
+  return status == SWA_JIT_OK ? launch_params(kernel, args, stream, &params) : status;
 }
 
-SJ_COLD static swa_jit_status decode_unusual(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args,
-                                             swa_jit_stream stream)
+SJ_COLD static swa_jit_status decode_odd(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args,
+                                         swa_jit_stream stream)
 {
   if (kernel == NULL) {
     return sj_fail(SWA_JIT_INVALID, "kernel is NULL: pass one that swa_jit_kernel_get returned");
@@ -210,10 +222,91 @@ SJ_COLD static swa_jit_status decode_unusual(const struct swa_jit_kernel *kernel
   return status == SWA_JIT_OK && args != NULL ? decode(kernel, args, stream) : status;
 }
 
-swa_jit_status sj_launch_decode(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args,
-                                swa_jit_stream stream)
+/* Kernels and numbers of KV heads that are not of the usual way. */
+static __attribute__((noinline)) swa_jit_status decode_unusual(const struct swa_jit_kernel *kernel,
+                                                               const swa_jit_decode_args *args, swa_jit_stream stream)
 {
-  const bool is_usual =
-      kernel != NULL && kernel->config.kernel == SWA_JIT_KERNEL_DECODE && args != NULL && args->size == sizeof *args;
-  return is_usual ? decode(kernel, args, stream) : decode_unusual(kernel, args, stream);
+  return kernel->config.kernel == SWA_JIT_KERNEL_DECODE && args->size == sizeof *args
+             ? decode(kernel, args, stream)
+             : decode_odd(kernel, args, stream);
+}
+
+/* result: of the launch that was tried. */
+SJ_COLD static swa_jit_status launch_again(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args,
+                                           swa_jit_stream stream, swa_params *params, int result)
+{
+  const sj_launch_grid grid = make_grid(kernel, args, params);
+  return launch_handle(kernel, &grid, stream, result);
+}
+
+SJ_COLD static sj_cu_function find_further(const struct swa_jit_kernel *kernel, unsigned long long id)
+{
+  const int num_contexts = atomic_load_explicit(&kernel->loaded.num_contexts, memory_order_acquire);
+  return sj_load_find_further(&kernel->loaded, num_contexts, id);
+}
+
+/* As sj_load_find_function, in fewer steps: a remembered context has an id. */
+SJ_INLINE sj_cu_function find_function(const struct swa_jit_kernel *kernel)
+{
+  unsigned long long id;
+  if (SJ_UNLIKELY(atomic_load_explicit(&kernel->loaded.num_contexts, memory_order_acquire) == 0)
+      || SJ_UNLIKELY(kernel->constants.ctx_get_id(NULL, &id) != SJ_CU_SUCCESS)) {
+    return NULL;
+  }
+  const sj_loaded_context *first = &kernel->loaded.contexts[0];
+  return SJ_LIKELY(first->id == id) ? first->function : find_further(kernel, id);
+}
+
+/* The kernel's parameter is whole. */
+SJ_INLINE swa_jit_status launch_usual(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args,
+                                      swa_jit_stream stream, swa_params *params)
+{
+  const sj_launch_constants *constants = &kernel->constants;
+  const sj_cu_function function = find_function(kernel);
+  int result = SJ_CU_ERROR_INVALID_HANDLE;
+  if (SJ_LIKELY(function != NULL)) {
+    void *pointers[1] = {params};
+    result =
+        constants->launch_kernel(function, params->num_tokens * constants->token_ctas, params->kv_head_groups, 1,
+                                 constants->num_threads, 1, 1, constants->shared_memory_bytes, stream, pointers, NULL);
+  }
+  return SJ_LIKELY(result == SJ_CU_SUCCESS) ? SWA_JIT_OK : launch_again(kernel, args, stream, params, result);
+}
+
+/* What the usual way has not looked at; or, where something is odd, all of it anew. False: the parameter is whole, and
+ * the launch as usual. */
+static __attribute__((noinline)) bool decode_rest(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args,
+                                                  swa_jit_stream stream, uint64_t odd, swa_params *params,
+                                                  swa_jit_status *status_out)
+{
+  if (odd != 0 || !sj_launch_fill_rest(&kernel->constants, &kernel->config, args, params)) {
+    *status_out = decode(kernel, args, stream);
+    return true;
+  }
+  if (args->flags != 0 || kernel->constants.has_splits != 0) {
+    *status_out = launch_params(kernel, args, stream, params);
+    return true;
+  }
+  return false;
+}
+
+/* The whole of the usual way, in code that lies within a page. */
+__attribute__((aligned(HOT_CODE_ALIGNMENT))) swa_jit_status
+swa_jit_decode(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args, swa_jit_stream stream)
+{
+  swa_params params;
+  if (SJ_UNLIKELY(kernel == NULL) || SJ_UNLIKELY(args == NULL)) {
+    return decode_odd(kernel, args, stream);
+  }
+  if (SJ_UNLIKELY(args->size != kernel->constants.args_size) || SJ_UNLIKELY(args->num_kv_heads > 1)) {
+    return decode_unusual(kernel, args, stream);
+  }
+  const sj_usual found = sj_usual_fill(&kernel->constants, args, &params);
+  if (SJ_UNLIKELY((found.odd | found.rest) != 0)) {
+    swa_jit_status status;
+    if (decode_rest(kernel, args, stream, found.odd, &params, &status)) {
+      return status;
+    }
+  }
+  return launch_usual(kernel, args, stream, &params);
 }

@@ -20,8 +20,7 @@ bool sj_launch_may_depend(const struct swa_jit_kernel *kernel, uint32_t flags);
 /* Launches what was checked. WRONG_DEVICE or CUDA_ERROR. */
 swa_jit_status sj_launch_kernel(const struct swa_jit_kernel *kernel, const sj_launch_grid *grid, swa_jit_stream stream);
 
-swa_jit_status sj_launch_decode(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args,
-                                swa_jit_stream stream);
+/* swa_jit_decode is here too, not in api.c: a call more would be a cache line more. */
 
 /* swa_jit_workspace_bytes; of the arguments only counts are read. */
 swa_jit_status sj_launch_workspace_bytes(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *counts,

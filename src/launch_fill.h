@@ -175,16 +175,20 @@ SJ_INLINE void sj_fill_out(const swa_jit_config *config, const swa_jit_decode_ar
   params->out_token_stride = sj_fill_stride_or(args->out_token_stride, heads * row);
 }
 
+/* Without lse nothing reads its strides. */
 SJ_INLINE void sj_fill_lse(const swa_jit_decode_args *args, swa_params *params)
 {
-  const long long heads = args->num_heads, head_stride = sj_fill_stride_or(args->lse_head_stride, 1);
-  long long packed;
-  if (__builtin_mul_overflow(heads, head_stride, &packed)) {
-    packed = LLONG_MAX; /* refused wherever it counts */
-  }
   params->lse = args->lse;
-  params->lse_head_stride = head_stride;
-  params->lse_token_stride = sj_fill_stride_or(args->lse_token_stride, packed);
+  params->lse_head_stride = params->lse_token_stride = 0;
+  if (args->lse != NULL) {
+    const long long heads = args->num_heads, head_stride = sj_fill_stride_or(args->lse_head_stride, 1);
+    long long packed;
+    if (__builtin_mul_overflow(heads, head_stride, &packed)) {
+      packed = LLONG_MAX; /* refused wherever it counts */
+    }
+    params->lse_head_stride = head_stride;
+    params->lse_token_stride = sj_fill_stride_or(args->lse_token_stride, packed);
+  }
 }
 
 SJ_INLINE void sj_fill_counts(const swa_jit_config *config, const swa_jit_decode_args *args, swa_params *params)
@@ -205,7 +209,7 @@ SJ_INLINE void sj_fill_counts(const swa_jit_config *config, const swa_jit_decode
 SJ_INLINE void sj_fill_options(const swa_jit_decode_args *args, swa_params *params)
 {
   params->sinks = args->sinks;
-  params->workspace = args->workspace;
+  params->workspace = NULL; /* a launch in splits finds its part's place later */
   params->reserved = 0;
   params->lse_form = args->lse_form;
   params->scale = args->scale;

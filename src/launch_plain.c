@@ -11,6 +11,7 @@
 
 #include <float.h>
 
+#include "launch_usual.h"
 #include "workspace.h"
 
 #define SJ_APART static __attribute__((noinline))
@@ -266,9 +267,9 @@ SJ_APART unsigned take_workspace(const swa_jit_decode_args *args, extent *all, u
 
 /* ---- all --------------------------------------------------------------------------------------------------- */
 
-SJ_INLINE unsigned take_outputs(launch l, extent *all, unsigned num)
+/* Besides out. */
+SJ_INLINE unsigned take_further_outputs(launch l, extent *all, unsigned num)
 {
-  num = take_out(l, all, num);
   sj_fill_lse(l.args, l.params);
   if (num != NOT_PLAIN && l.args->lse != NULL) {
     num = take_lse(l.config, l.args, l.params, all, num);
@@ -293,7 +294,8 @@ SJ_INLINE bool fill(const swa_jit_config *restrict config, const swa_jit_decode_
     num = num != NOT_PLAIN && config->extra_size != 0 ? take_extra(config, args, params, all, num) : num;
   }
   num = num != NOT_PLAIN && args->sinks != NULL ? take_sinks(config, args, all, num) : num;
-  return num != NOT_PLAIN && take_outputs(l, all, num) != NOT_PLAIN;
+  num = num != NOT_PLAIN ? take_out(l, all, num) : num;
+  return take_further_outputs(l, all, num) != NOT_PLAIN;
 }
 
 /* One pool of rows without footers. */
@@ -319,4 +321,49 @@ bool sj_launch_fill_plain(const swa_jit_config *config, const swa_jit_decode_arg
 {
   const bool is_one_pool = (config->extra_size | config->head_dim_v) == 0 && config->kv_format <= SWA_JIT_KV_BF16;
   return is_one_pool ? fill_one_pool(config, args, params_out) : fill_any(config, args, params_out);
+}
+
+/* ---- what the usual way leaves ----------------------------------------------------------------------------- */
+
+/* What it has found right. */
+SJ_INLINE unsigned take_usual(const sj_launch_constants *constants, const swa_jit_decode_args *args,
+                              const swa_params *params, uint64_t out_bytes, extent *all)
+{
+  const swa_scope *window = &params->window;
+  const uint64_t q_token = sj_usual_token(args, (uint64_t)params->q_head_stride, constants->head_dim);
+  const uint64_t block = sj_usual_block_bytes(args, constants, (uint64_t)window->pool.slot_stride_bytes);
+  const uint64_t block_stride = (uint64_t)window->pool.block_stride_bytes;
+  const uint64_t indices_stride = (uint64_t)window->indices_token_stride;
+  unsigned num = take(all, 0, args->out, out_bytes);
+  num = take(all, num, args->q, sj_usual_rows_bytes(args, (uint64_t)params->q_token_stride, q_token));
+  num = take(all, num, args->kv, sj_usual_pool_bytes(args, block_stride, block));
+  num = take(all, num, args->indices, sj_usual_indices_bytes(args, constants, indices_stride));
+  num = take(all, num, args->lens, sj_usual_lens_bytes(args, constants));
+  if (constants->scale_bytes != 0) {
+    num = take(all, num, args->inv_scale, sj_usual_scales_bytes(args, constants));
+  }
+  return args->sinks != NULL ? take(all, num, args->sinks, args->num_heads * sizeof(float)) : num;
+}
+
+bool sj_launch_fill_rest(const sj_launch_constants *constants, const swa_jit_config *config,
+                         const swa_jit_decode_args *args, swa_params *params)
+{
+  const uint64_t out_token = sj_usual_token(args, (uint64_t)params->out_head_stride, constants->head_dim);
+  const uint64_t out_bytes = sj_usual_rows_bytes(args, (uint64_t)params->out_token_stride, out_token);
+  extent all[MAX_EXTENTS];
+  sj_fill_options(args, params);
+  params->num_splits = sj_launch_or_1(args->num_splits);
+  if (SJ_UNLIKELY(has_options(args)) && !are_options(config, args)) {
+    return false;
+  }
+  if (args->sinks != NULL
+      && (take_sinks(config, args, all, 0) == NOT_PLAIN
+          || sj_usual_overlap(args->out, out_bytes - 1, args->sinks, args->num_heads * sizeof(float)) != 0)) {
+    return false;
+  }
+  if (args->lse == NULL && config->splits == 0) {
+    return true;
+  }
+  const unsigned num = take_usual(constants, args, params, out_bytes, all);
+  return take_further_outputs((launch){config, args, params}, all, num) != NOT_PLAIN;
 }

@@ -19,11 +19,11 @@ typedef struct sj_loaded_context {
 } sj_loaded_context;
 
 typedef struct sj_loaded {
+  _Atomic int num_contexts; /* release, acquire: so many are set; they change no more */
+  bool is_ptx;              /* compiled by the driver, also for devices that are newer than any cubin */
+  sj_loaded_context contexts[SJ_MAX_LOADED_CONTEXTS];
   sj_cu_library library;
   sj_cu_kernel kernel; /* cuLaunchKernel takes it as a function, in any context (CUDA driver API, cuLaunchKernel) */
-  bool is_ptx;         /* compiled by the driver, also for devices that are newer than any cubin */
-  _Atomic int num_contexts; /* release, acquire: so many are set; they change no more */
-  sj_loaded_context contexts[SJ_MAX_LOADED_CONTEXTS];
 } sj_loaded;
 
 /* NO_DEVICE when no device runs arch; UNSUPPORTED: driver too old for arch (said before loading), or no such device

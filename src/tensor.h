@@ -8,6 +8,7 @@
 
 #include "status.h"
 
+#define SJ_LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define SJ_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define SJ_COLD __attribute__((cold, noinline)) /* the way to such a call is the unlikely one */
 /* A test is so short that arguments passed in memory would cost more than it does. */

@@ -7,6 +7,7 @@
 
 #include "config.h"
 #include "launch_args.h"
+#include "launch_usual.h"
 
 void *launch_args_address(uint64_t value)
 {
@@ -62,6 +63,35 @@ swa_params launch_args_make(const launch_args_fixture *fixture)
     fail_msg("%s", sj_message());
   }
   return params;
+}
+
+void launch_args_assert_right(const launch_args_fixture *fixture, const swa_params *found)
+{
+  swa_params checked;
+  memset(&checked, 0xa5, sizeof checked);
+  if (sj_launch_args_check(&fixture->config, &fixture->args, &checked) != SWA_JIT_OK) {
+    fail_msg("plain, but: %s", sj_message());
+  }
+  assert_memory_equal(found, &checked, sizeof checked);
+}
+
+bool launch_args_is_usual(const launch_args_fixture *fixture)
+{
+  const sj_cuda_api api = {0};
+  const sj_tile_plan plan = {0};
+  const sj_launch_constants constants = sj_launch_constants_make(&api, &fixture->config, &plan);
+  swa_params params;
+  memset(&params, 0x5a, sizeof params); /* every byte is to be written */
+  if (constants.args_size != fixture->args.size || fixture->args.num_kv_heads > 1) {
+    return false;
+  }
+  const sj_usual found = sj_usual_fill(&constants, &fixture->args, &params);
+  if (found.odd != 0
+      || (found.rest != 0 && !sj_launch_fill_rest(&constants, &fixture->config, &fixture->args, &params))) {
+    return false;
+  }
+  launch_args_assert_right(fixture, &params);
+  return true;
 }
 
 static void assert_message_has(const char *part)

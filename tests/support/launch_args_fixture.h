@@ -23,6 +23,12 @@ void launch_args_begin(launch_args_fixture *fixture, const char *config_text);
 /* The parameter; fails the test with the message when there is none. */
 swa_params launch_args_make(const launch_args_fixture *fixture);
 
+/* Fails the test unless the checks, one by one, make the same of it. */
+void launch_args_assert_right(const launch_args_fixture *fixture, const swa_params *found);
+
+/* Whether the usual way finds it plain, with what it leaves; fails the test where that is not right. */
+bool launch_args_is_usual(const launch_args_fixture *fixture);
+
 /* Fails the test unless it is refused with that status and a message that has both parts. */
 void launch_args_assert_refused(const launch_args_fixture *fixture, swa_jit_status status, const char *first_part,
                                 const char *second_part);

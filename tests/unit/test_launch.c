@@ -17,6 +17,12 @@ typedef struct fixture {
   swa_jit_decode_args args;
 } fixture;
 
+/* What a kernel that is loaded has worked out. */
+static void work_out(fixture *f)
+{
+  f->kernel.constants = sj_launch_constants_make(&api, &f->kernel.config, &f->kernel.plan);
+}
+
 /* A configuration's arguments, as launch_args_begin gives them. */
 static void configure(fixture *f, const char *config_text)
 {
@@ -24,6 +30,7 @@ static void configure(fixture *f, const char *config_text)
   launch_args_begin(&right, config_text);
   f->kernel.config = right.config;
   f->args = right.args;
+  work_out(f);
 }
 
 /* A kernel of the default configuration on one device, loaded; and arguments that are right. */
@@ -45,6 +52,7 @@ static int begin(void **state)
   f->kernel.cuda = &api;
   f->kernel.arch = sj_arch_find(SWA_JIT_ARCH_SM_90A);
   f->kernel.plan = (sj_tile_plan){.num_warps = 4, .shared_memory_bytes = 150000};
+  work_out(f);
   bool refused;
   if (sj_load_make(&api, f->kernel.arch, &f->kernel.plan, "swa_decode", "\177ELF", &refused, &f->kernel.loaded)
       != SWA_JIT_OK) {
@@ -72,7 +80,7 @@ static void assert_message_has(const char *part)
 static void assert_refused(const fixture *f, swa_jit_status expected, const char *first_part, const char *second_part)
 {
   unsigned calls = cuda->num_calls(NULL);
-  assert_int_equal(sj_launch_decode(&f->kernel, &f->args, NULL), expected);
+  assert_int_equal(swa_jit_decode(&f->kernel, &f->args, NULL), expected);
   assert_message_has(first_part);
   assert_message_has(second_part);
   assert_int_equal(cuda->num_calls(NULL), calls);
@@ -84,7 +92,7 @@ static swa_params assert_launched(const fixture *f)
   swa_params params;
   unsigned calls = cuda->num_calls(NULL);
   unsigned launches = cuda->num_launches();
-  swa_jit_status status = sj_launch_decode(&f->kernel, &f->args, NULL);
+  swa_jit_status status = swa_jit_decode(&f->kernel, &f->args, NULL);
   if (status != SWA_JIT_OK) {
     fail_msg("%s", sj_message());
   }
@@ -99,7 +107,7 @@ static void launch_packed_gives_the_driver_exactly_this(void **state)
   fixture *f = *state;
   void *stream = cuda->get_stream(0);
   unsigned calls = cuda->num_calls(NULL);
-  assert_int_equal(sj_launch_decode(&f->kernel, &f->args, stream), SWA_JIT_OK);
+  assert_int_equal(swa_jit_decode(&f->kernel, &f->args, stream), SWA_JIT_OK);
   assert_int_equal(cuda->num_calls(NULL), calls + 1);
   const recorded_launch *launch = cuda->get_launch(0);
   assert_ptr_equal(launch->kernel, f->kernel.loaded.kernel);
@@ -200,7 +208,7 @@ static void launch_of_no_tokens_is_a_success_without_a_launch(void **state)
   fixture *f = *state;
   unsigned calls = cuda->num_calls(NULL);
   f->args = (swa_jit_decode_args)SWA_JIT_DECODE_ARGS_INIT;
-  assert_int_equal(sj_launch_decode(&f->kernel, &f->args, NULL), SWA_JIT_OK);
+  assert_int_equal(swa_jit_decode(&f->kernel, &f->args, NULL), SWA_JIT_OK);
   assert_int_equal(cuda->num_calls(NULL), calls);
 }
 
@@ -210,9 +218,9 @@ static void launch_with_a_wrong_struct_is_refused_before_anything_else(void **st
   f->args.num_tokens = 0;
   f->args.size = 8;
   assert_refused(f, SWA_JIT_INVALID, "swa_jit_decode_args.size is 8", "336");
-  assert_int_equal(sj_launch_decode(&f->kernel, NULL, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_decode(&f->kernel, NULL, NULL), SWA_JIT_INVALID);
   assert_message_has("swa_jit_decode_args is NULL");
-  assert_int_equal(sj_launch_decode(NULL, &f->args, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_decode(NULL, &f->args, NULL), SWA_JIT_INVALID);
   assert_message_has("kernel is NULL");
 }
 
@@ -225,21 +233,21 @@ static void launch_with_a_larger_struct_depends_on_its_tail(void **state)
     uint32_t padding;
   } larger = {f->args, 0, 0};
   larger.args.size = sizeof larger;
-  assert_int_equal(sj_launch_decode(&f->kernel, &larger.args, NULL), SWA_JIT_OK);
+  assert_int_equal(swa_jit_decode(&f->kernel, &larger.args, NULL), SWA_JIT_OK);
   larger.later_field = 1;
-  assert_int_equal(sj_launch_decode(&f->kernel, &larger.args, NULL), SWA_JIT_NEWER);
+  assert_int_equal(swa_jit_decode(&f->kernel, &larger.args, NULL), SWA_JIT_NEWER);
   assert_int_equal(cuda->num_launches(), 1);
 }
 
 static void launch_on_a_stream_of_another_architecture_names_both(void **state)
 {
   fixture *f = *state;
-  assert_int_equal(sj_launch_decode(&f->kernel, &f->args, cuda->get_stream(1)), SWA_JIT_WRONG_DEVICE);
+  assert_int_equal(swa_jit_decode(&f->kernel, &f->args, cuda->get_stream(1)), SWA_JIT_WRONG_DEVICE);
   assert_message_has("sm_90a");
   assert_message_has("stream's device has compute capability 10.0 (sm_100a)");
   assert_int_equal(cuda->get_depth(), 1);
   cuda->set_current(1);
-  assert_int_equal(sj_launch_decode(&f->kernel, &f->args, NULL), SWA_JIT_WRONG_DEVICE);
+  assert_int_equal(swa_jit_decode(&f->kernel, &f->args, NULL), SWA_JIT_WRONG_DEVICE);
   assert_message_has("current context's device has compute capability 10.0");
   assert_int_equal(cuda->num_launches(), 0);
 }
@@ -248,17 +256,17 @@ static void launch_without_a_current_context_says_what_to_do(void **state)
 {
   fixture *f = *state;
   cuda->set_current(-1);
-  assert_int_equal(sj_launch_decode(&f->kernel, &f->args, NULL), SWA_JIT_CUDA_ERROR);
+  assert_int_equal(swa_jit_decode(&f->kernel, &f->args, NULL), SWA_JIT_CUDA_ERROR);
   assert_message_has("cuLaunchKernel failed: CUDA_ERROR_INVALID_CONTEXT");
   assert_message_has("make a context current");
-  assert_int_equal(sj_launch_decode(&f->kernel, &f->args, cuda->get_stream(0)), SWA_JIT_OK);
+  assert_int_equal(swa_jit_decode(&f->kernel, &f->args, cuda->get_stream(0)), SWA_JIT_OK);
 }
 
 static void launch_that_the_driver_refuses_gives_its_reason(void **state)
 {
   fixture *f = *state;
   cuda->fail_function("cuLaunchKernel", 1, 1);
-  assert_int_equal(sj_launch_decode(&f->kernel, &f->args, NULL), SWA_JIT_CUDA_ERROR);
+  assert_int_equal(swa_jit_decode(&f->kernel, &f->args, NULL), SWA_JIT_CUDA_ERROR);
   assert_string_equal(sj_message(), "cuLaunchKernel failed: CUDA_ERROR_INVALID_VALUE (1, the stand-in's reason)");
   assert_launched(f);
 }
@@ -271,13 +279,13 @@ static void launch_refused_with_each_later_call_failing_still_reports(void **sta
                                       "cuDeviceGetAttribute"};
   for (size_t i = 0; i < sizeof calls / sizeof calls[0]; ++i) {
     cuda->fail_function(calls[i], 1, 999);
-    assert_int_equal(sj_launch_decode(&f->kernel, &f->args, cuda->get_stream(1)), SWA_JIT_CUDA_ERROR);
+    assert_int_equal(swa_jit_decode(&f->kernel, &f->args, cuda->get_stream(1)), SWA_JIT_CUDA_ERROR);
     assert_true(cuda->has_failed());
     assert_message_has("cuLaunchKernel failed: CUDA_ERROR_NO_BINARY_FOR_GPU");
     assert_int_equal(cuda->get_depth(), 1);
   }
   cuda->fail_from(1, 999);
-  assert_int_equal(sj_launch_decode(&f->kernel, &f->args, NULL), SWA_JIT_CUDA_ERROR);
+  assert_int_equal(swa_jit_decode(&f->kernel, &f->args, NULL), SWA_JIT_CUDA_ERROR);
   assert_message_has("cuLaunchKernel failed: an error without a name (999");
   cuda->fail_call(0, 0);
   assert_launched(f);
@@ -305,6 +313,7 @@ static uint64_t configure_splits(fixture *f, uint32_t num_splits)
   configure(f, "arch=sm_90a kv_tile=64 splits=1");
   assert_int_equal(sj_tile_plan_make(&f->kernel.config, f->kernel.arch, &f->kernel.plan), SWA_JIT_OK);
   f->kernel.plan.shared_memory_bytes = 150000; /* what the kernel was loaded with */
+  work_out(f);
   f->args.num_splits = num_splits;
   assert_int_equal(sj_launch_workspace_bytes(&f->kernel, &f->args, &bytes), SWA_JIT_OK);
   f->args.workspace = launch_args_address(UINT64_C(1) << 50);
@@ -366,10 +375,10 @@ static void launch_dependent_has_the_attribute_and_all_else_alike(void **state)
 {
   fixture *f = *state;
   void *stream = cuda->get_stream(0);
-  assert_int_equal(sj_launch_decode(&f->kernel, &f->args, stream), SWA_JIT_OK);
+  assert_int_equal(swa_jit_decode(&f->kernel, &f->args, stream), SWA_JIT_OK);
   f->args.flags = SWA_JIT_DECODE_DEPENDENT;
   unsigned calls = cuda->num_calls(NULL);
-  assert_int_equal(sj_launch_decode(&f->kernel, &f->args, stream), SWA_JIT_OK);
+  assert_int_equal(swa_jit_decode(&f->kernel, &f->args, stream), SWA_JIT_OK);
   assert_int_equal(cuda->num_calls(NULL), calls + 1);
   assert_string_equal(cuda->get_call(calls), "cuLaunchKernelEx");
   recorded_launch plain = *cuda->get_launch(0);
@@ -403,7 +412,7 @@ static void launch_dependent_that_the_driver_refuses_names_the_call(void **state
   fixture *f = *state;
   f->args.flags = SWA_JIT_DECODE_DEPENDENT;
   cuda->fail_function("cuLaunchKernelEx", 1, 1);
-  assert_int_equal(sj_launch_decode(&f->kernel, &f->args, NULL), SWA_JIT_CUDA_ERROR);
+  assert_int_equal(swa_jit_decode(&f->kernel, &f->args, NULL), SWA_JIT_CUDA_ERROR);
   assert_string_equal(sj_message(), "cuLaunchKernelEx failed: CUDA_ERROR_INVALID_VALUE (1, the stand-in's reason)");
   assert_int_equal(cuda->num_calls("cuLaunchKernel"), 0);
   assert_launched(f);

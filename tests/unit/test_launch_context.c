@@ -33,6 +33,7 @@ static int begin(void **state)
   kernel.config = (swa_jit_config)SWA_JIT_CONFIG_INIT;
   kernel.config.arch = SWA_JIT_ARCH_SM_90A;
   kernel.plan = (sj_tile_plan){.num_warps = 4, .shared_memory_bytes = 150000};
+  kernel.constants = sj_launch_constants_make(&api, &kernel.config, &kernel.plan);
   return sj_load_make(&api, kernel.arch, &kernel.plan, "swa_decode", "\177ELF", &refused, &kernel.loaded) == SWA_JIT_OK
              ? 0
              : -1;
@@ -51,7 +52,7 @@ static swa_jit_status decode_with(swa_jit_stream stream, uint32_t flags)
   launch_args_fixture right;
   launch_args_begin(&right, "");
   right.args.flags = flags;
-  return sj_launch_decode(&kernel, &right.args, stream);
+  return swa_jit_decode(&kernel, &right.args, stream);
 }
 
 static swa_jit_status decode(swa_jit_stream stream)
@@ -151,7 +152,12 @@ static void launch_beyond_the_most_contexts_uses_the_kernel(void **state)
 static void launch_where_the_driver_has_no_context_id_uses_the_kernel(void **state)
 {
   (void)state;
+  bool refused;
+  sj_load_finish(&api, &kernel.loaded);
   api.ctx_get_id = NULL;
+  kernel.constants = sj_launch_constants_make(&api, &kernel.config, &kernel.plan);
+  assert_int_equal(sj_load_make(&api, kernel.arch, &kernel.plan, "swa_decode", "\177ELF", &refused, &kernel.loaded),
+                   SWA_JIT_OK);
   assert_launched(NULL, 1, kernel.loaded.kernel, 0);
 }
 

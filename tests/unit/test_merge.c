@@ -424,7 +424,7 @@ static void merge_with_a_decode_kernel_is_refused_and_the_reverse(void **state)
 {
   fixture *f = *state;
   const swa_jit_decode_args decode_args = SWA_JIT_DECODE_ARGS_INIT;
-  assert_int_equal(sj_launch_decode(&f->kernel, &decode_args, NULL), SWA_JIT_INVALID);
+  assert_int_equal(swa_jit_decode(&f->kernel, &decode_args, NULL), SWA_JIT_INVALID);
   assert_message_has("the kernel is one of kernel=merge: pass it to swa_jit_merge");
   f->args.num_tokens = 0; /* the kernel is wrong all the same */
   f->kernel.config.kernel = SWA_JIT_KERNEL_DECODE;
