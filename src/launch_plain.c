@@ -358,7 +358,8 @@ bool sj_launch_fill_rest(const sj_launch_constants *constants, const swa_jit_con
   }
   if (args->sinks != NULL
       && (take_sinks(config, args, all, 0) == NOT_PLAIN
-          || sj_usual_overlap(args->out, out_bytes - 1, args->sinks, args->num_heads * sizeof(float)) != 0)) {
+          || sj_usual_overlap(args->out, out_bytes - 1, (uintptr_t)args->sinks, args->num_heads * sizeof(float))
+                 != 0)) {
     return false;
   }
   if (args->lse == NULL && config->splits == 0) {

@@ -115,9 +115,9 @@ SJ_INLINE uint64_t sj_usual_lens_bytes(const swa_jit_decode_args *args, const sj
 
 /* 1: they overlap. That is so if one ends behind the other's begin by less than both together are long.
  * written_last: the bytes written, less 1. */
-SJ_INLINE uint64_t sj_usual_overlap(const void *written, uint64_t written_last, const void *read, uint64_t read_bytes)
+SJ_INLINE uint64_t sj_usual_overlap(const void *written, uint64_t written_last, uint64_t read, uint64_t read_bytes)
 {
-  const uint64_t behind = (uintptr_t)read + read_bytes - (uintptr_t)written;
+  const uint64_t behind = read + read_bytes - (uintptr_t)written;
   return behind - 1 < read_bytes + written_last;
 }
 
@@ -157,7 +157,7 @@ SJ_INLINE void sj_usual_fill_q(const sj_launch_constants *constants, const swa_j
   params->q_head_stride = (long long)head_stride;
   params->q_token_stride = (long long)token_stride;
   sj_usual_add_rows(args->q, token_stride, head_stride, row, sum);
-  sj_usual_add(sum, sj_usual_overlap(args->out, out_last, args->q, bytes));
+  sj_usual_add(sum, sj_usual_overlap(args->out, out_last, (uintptr_t)args->q, bytes));
   sj_usual_or(&sum->sixteens, sum->elements * SJ_BF16_BYTES); /* out's, too */
 }
 
@@ -169,8 +169,8 @@ SJ_INLINE void sj_usual_fill_indices(const sj_launch_constants *constants, const
   window->indices_token_stride = (long long)stride;
   sj_usual_or(&sum->addresses, (uintptr_t)args->indices - 1);
   sj_usual_or(&sum->sixteens, (uintptr_t)args->indices * (SJ_ROW_ALIGNMENT / SJ_USUAL_ALIGNMENT));
-  sj_usual_add(sum,
-               sj_usual_overlap(args->out, out_last, args->indices, sj_usual_indices_bytes(args, constants, stride)));
+  sj_usual_add(sum, sj_usual_overlap(args->out, out_last, (uintptr_t)args->indices,
+                                     sj_usual_indices_bytes(args, constants, stride)));
   sj_usual_add(sum, (sum->elements | stride) >> SJ_USUAL_ELEMENTS_BITS);
 }
 
@@ -180,17 +180,17 @@ SJ_INLINE void sj_usual_fill_lens(const sj_launch_constants *constants, const sw
   window->lens = args->lens;
   sj_usual_or(&sum->addresses, (uintptr_t)args->lens - 1);
   sj_usual_add(sum, (uintptr_t)args->lens & (constants->lens_bytes - 1u));
-  sj_usual_add(sum, sj_usual_overlap(args->out, out_last, args->lens, sj_usual_lens_bytes(args, constants)));
+  sj_usual_add(sum, sj_usual_overlap(args->out, out_last, (uintptr_t)args->lens, sj_usual_lens_bytes(args, constants)));
 }
 
+/* Where slots have none the rows stand in for them: they are right, or odd, by themselves. */
 SJ_INLINE void sj_usual_fill_scales(const sj_launch_constants *constants, const swa_jit_decode_args *args,
                                     uint64_t out_last, sj_usual_sum *sum)
 {
-  if (constants->scale_bytes != 0) {
-    sj_usual_or(&sum->addresses, (uintptr_t)args->inv_scale - 1);
-    sj_usual_or(&sum->sixteens, (uintptr_t)args->inv_scale * (SJ_ROW_ALIGNMENT / SJ_USUAL_ALIGNMENT));
-    sj_usual_add(sum, sj_usual_overlap(args->out, out_last, args->inv_scale, sj_usual_scales_bytes(args, constants)));
-  }
+  const uint64_t scales = sj_usual_settled((uintptr_t)(constants->scale_bytes != 0 ? args->inv_scale : args->kv));
+  sj_usual_or(&sum->addresses, scales - 1);
+  sj_usual_or(&sum->sixteens, scales * (SJ_ROW_ALIGNMENT / SJ_USUAL_ALIGNMENT));
+  sj_usual_add(sum, sj_usual_overlap(args->out, out_last, scales, sj_usual_scales_bytes(args, constants)));
 }
 
 /* The one KV head's stride leads nowhere: it may be anything that is aligned. */
@@ -217,8 +217,8 @@ SJ_INLINE void sj_usual_fill_pool(const sj_launch_constants *constants, const sw
               block_stride | slot_stride | (args->block_size - UINT64_C(1)) | (args->num_blocks - 1) | num_slots);
   sj_usual_add(sum, slot_stride < row);
   sj_usual_add(sum, block_stride < block_bytes);
-  sj_usual_add(sum,
-               sj_usual_overlap(args->out, out_last, args->kv, sj_usual_pool_bytes(args, block_stride, block_bytes)));
+  sj_usual_add(sum, sj_usual_overlap(args->out, out_last, (uintptr_t)args->kv,
+                                     sj_usual_pool_bytes(args, block_stride, block_bytes)));
   sj_usual_fill_scales(constants, args, out_last, sum);
 }
 
@@ -234,10 +234,10 @@ SJ_INLINE void sj_usual_fill_counts(const sj_launch_constants *constants, const 
   sj_usual_or(&sum->numbers, (args->num_tokens - UINT64_C(1)) | (uint64_t)args->num_tokens * constants->token_ctas);
 }
 
-/* What the usual launch has not; q is filled in later. */
+/* What the usual launch has not. */
 SJ_INLINE void sj_usual_fill_zeros(swa_params *params)
 {
-  enum { V = offsetof(swa_params, v), V_END = offsetof(swa_params, out) };
+  enum { V = offsetof(swa_params, v), V_END = offsetof(swa_params, q) };
   enum { LSE = offsetof(swa_params, lse), SINKS_END = offsetof(swa_params, q_token_stride) };
   enum { STRIDES = offsetof(swa_params, lse_token_stride), RESERVED_END = offsetof(swa_params, num_tokens) };
   params->extra = (swa_scope){0};
@@ -255,12 +255,12 @@ SJ_INLINE sj_usual sj_usual_fill(const sj_launch_constants *constants, const swa
                                  swa_params *params)
 {
   sj_usual_sum sum = {0};
-  sj_usual_fill_zeros(params);
   const uint64_t out_last = sj_usual_fill_out(constants, args, params, &sum);
   sj_usual_fill_q(constants, args, out_last, params, &sum);
-  sj_usual_fill_counts(constants, args, params, &sum);
   sj_usual_fill_indices(constants, args, out_last, &params->window, &sum);
   sj_usual_fill_lens(constants, args, out_last, &params->window, &sum);
+  sj_usual_fill_counts(constants, args, params, &sum);
+  sj_usual_fill_zeros(params);
   sj_usual_fill_pool(constants, args, out_last, &params->window, &sum);
   sj_usual_put(&params->scale, sj_usual_bits(args->scale)); /* and no soft_cap */
   sj_usual_add(&sum, sum.addresses >> SJ_USUAL_ADDRESS_BITS);

@@ -73,9 +73,57 @@ static void counts_that_are_wrong_are_odd(void **state)
       ROW(num_blocks, UINT64_C(1) << 58, "too many slots"), /* times 64 is 0 in 64 bits */
       ROW(num_blocks, UINT64_MAX, "too many slots"),
   };
+  static const row head_rows[] = {ROW(num_heads, 65535 * 8 + 1, "num_heads is 524281")}; /* no stride is too long */
   assert_each_is_odd("", rows, COUNT(rows));
+  assert_each_is_odd("kv_format=bf16 head_dim=64 head_group=8", head_rows, COUNT(head_rows));
+}
+
+/* With so many, only far from the others. */
+static void slots_of_more_than_31_bits_are_odd(void **state)
+{
+  (void)state;
   launch_args_fixture *f = begin("");
-  f->args.num_tokens = 0; /* launches nothing */
+  f->args.kv = launch_args_address(UINT64_C(1) << 50);
+  f->args.inv_scale = launch_args_address(UINT64_C(1) << 51);
+  f->args.num_blocks = (UINT64_C(1) << 31) / 64 - 1;
+  assert_true(launch_args_is_usual(f));
+  f->args.num_blocks++;
+  assert_false(launch_args_is_usual(f));
+  launch_args_assert_refused(f, SWA_JIT_INVALID, "too many slots", "");
+}
+
+static void tokens_of_more_ctas_than_a_grid_has_are_odd(void **state)
+{
+  (void)state;
+  for (uint32_t cluster_size = 0; cluster_size <= 4; cluster_size += 4) {
+    launch_args_fixture *f = begin("kv_tile=128 lse=0");
+    const uint32_t most = INT32_MAX / (cluster_size != 0 ? cluster_size : 1);
+    f->config.cluster_size = cluster_size;
+    f->args.num_heads = 1;
+    f->args.q = launch_args_address(UINT64_C(1) << 50);
+    f->args.out = launch_args_address(UINT64_C(1) << 51);
+    f->args.indices = launch_args_address(UINT64_C(1) << 52);
+    f->args.lens = launch_args_address(UINT64_C(1) << 53);
+    f->args.num_tokens = most;
+    assert_true(launch_args_is_usual(f));
+    f->args.num_tokens++;
+    assert_false(launch_args_is_usual(f));
+    launch_args_assert_refused(f, SWA_JIT_INVALID, "num_tokens is", "the most is");
+  }
+}
+
+/* They launch nothing. The second time where no overlap is seen: tensors of -1 tokens end before they begin. */
+static void no_tokens_are_odd(void **state)
+{
+  (void)state;
+  launch_args_fixture *f = begin("");
+  f->args.num_tokens = 0;
+  assert_false(launch_args_is_usual(f));
+  f->args.q = (char *)f->args.out + 256;
+  f->args.q_token_stride = 2 * 40 * 512;
+  f->args.indices = (char *)f->args.out + 4096;
+  f->args.indices_token_stride = 1 << 20;
+  f->args.lens = f->args.out;
   assert_false(launch_args_is_usual(f));
 }
 
@@ -141,6 +189,22 @@ static void strides_that_are_wrong_are_odd(void **state)
       ROW(kv_head_stride_bytes, 520, "kv_head_stride_bytes is 520"),
   };
   assert_each_is_odd("", rows, COUNT(rows));
+}
+
+/* Each is seen by itself: a block is large enough for its slots only if that is not so. */
+static void slot_strides_that_are_wrong_are_odd_whatever_the_block_stride(void **state)
+{
+  (void)state;
+  launch_args_fixture *f = begin("");
+  f->args.block_stride_bytes = 64 * 512;
+  f->args.slot_stride_bytes = 496;
+  assert_false(launch_args_is_usual(f));
+  launch_args_assert_refused(f, SWA_JIT_INVALID, "slot_stride_bytes is 496", "the least is 512");
+  f->args.slot_stride_bytes = INT64_MIN + 512; /* twice it is 1024 in 64 bits */
+  f->args.block_stride_bytes = 2048;
+  f->args.block_size = 3;
+  assert_false(launch_args_is_usual(f));
+  launch_args_assert_refused(f, SWA_JIT_INVALID, "slot_stride_bytes is -9223372036854775296", "");
 }
 
 /* Each input just before and just behind out is usual; a step nearer it overlaps. */
@@ -261,6 +325,19 @@ static void rest_that_is_wrong_is_not_usual(void **state)
   }
 }
 
+/* A kernel with splits counts in it however many there are. */
+static void workspace_of_one_split_is_looked_at(void **state)
+{
+  (void)state;
+  launch_args_fixture *f = begin("splits=1");
+  f->args.workspace = launch_args_address(0x7e0000000000);
+  f->args.workspace_bytes = 1 << 20;
+  assert_true(launch_args_is_usual(f));
+  f->args.workspace = f->args.out;
+  assert_false(launch_args_is_usual(f));
+  launch_args_assert_refused(f, SWA_JIT_INVALID, "workspace overlaps out", "");
+}
+
 static void kernels_without_slot_scales_do_not_look_at_them(void **state)
 {
   (void)state;
@@ -278,13 +355,18 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(counts_that_are_wrong_are_odd),
+      cmocka_unit_test(slots_of_more_than_31_bits_are_odd),
+      cmocka_unit_test(tokens_of_more_ctas_than_a_grid_has_are_odd),
+      cmocka_unit_test(no_tokens_are_odd),
       cmocka_unit_test(addresses_that_are_wrong_are_odd),
       cmocka_unit_test(strides_that_are_wrong_are_odd),
+      cmocka_unit_test(slot_strides_that_are_wrong_are_odd_whatever_the_block_stride),
       cmocka_unit_test(inputs_that_touch_out_are_usual_and_those_that_overlap_it_odd),
       cmocka_unit_test(indices_of_one_token_are_odd_within_out_alone),
       cmocka_unit_test(rest_that_is_right_is_usual),
       cmocka_unit_test(rest_that_the_kernel_lacks_is_not_usual),
       cmocka_unit_test(rest_that_is_wrong_is_not_usual),
+      cmocka_unit_test(workspace_of_one_split_is_looked_at),
       cmocka_unit_test(kernels_without_slot_scales_do_not_look_at_them),
   };
   return SJ_TEST_RUN(tests);
