@@ -55,6 +55,16 @@ void launch_args_begin(launch_args_fixture *fixture, const char *config_text)
   place_extra(config, args);
 }
 
+void launch_args_choose_way(launch_args_fixture *fixture, launch_args_way way)
+{
+  if (way != LAUNCH_ARGS_CHECKED) {
+    swa_jit_decode_args *args = &fixture->args;
+    args->out = launch_args_address(0x3000000000000030);
+    args->lse = way == LAUNCH_ARGS_WITH_REST && args->lse != NULL ? launch_args_address(0x2800000000000004) : NULL;
+    args->inv_scale = args->inv_scale != NULL ? launch_args_address(0x0300000000000008) : NULL;
+  }
+}
+
 swa_params launch_args_make(const launch_args_fixture *fixture)
 {
   swa_params params;

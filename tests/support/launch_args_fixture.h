@@ -20,6 +20,17 @@ void *launch_args_address(uint64_t value);
  * the configuration has is there, far from the others; what it has not is NULL. */
 void launch_args_begin(launch_args_fixture *fixture, const char *config_text);
 
+/* How arguments are found right. */
+typedef enum launch_args_way {
+  LAUNCH_ARGS_CHECKED,   /* one by one: addresses are too high to be plain */
+  LAUNCH_ARGS_WITH_REST, /* the usual way, and behind it LSE */
+  LAUNCH_ARGS_USUAL,     /* the usual way alone, without LSE */
+  LAUNCH_ARGS_NUM_WAYS
+} launch_args_way;
+
+/* Has the arguments of launch_args_begin go that way, as far as the configuration allows it. */
+void launch_args_choose_way(launch_args_fixture *fixture, launch_args_way way);
+
 /* The parameter; fails the test with the message when there is none. */
 swa_params launch_args_make(const launch_args_fixture *fixture);
 

@@ -28,6 +28,8 @@ static void kernel_first_time_is_compiled_and_loaded(void **state)
   assert_int_equal(sj_build_kernel(fixture.lib, &fixture.config, &kernel), SWA_JIT_OK);
   assert_non_null(kernel->loaded.kernel);
   assert_ptr_equal(kernel->cuda, &fixture.lib->cuda);
+  assert_true(kernel->constants.launch_kernel == kernel->cuda->launch_kernel);
+  assert_int_equal(kernel->constants.num_threads, 32 * kernel->plan.num_warps);
   assert_int_equal(kernel->info.origin, SWA_JIT_ORIGIN_COMPILED);
   assert_true(kernel->info.get_ns > 0);
   assert_int_equal(fixture.lib->stats.loads, 1);

@@ -11,6 +11,7 @@
 
 static const recording_cuda *cuda;
 static sj_cuda_api api;
+static launch_args_way way; /* of all tests */
 
 typedef struct fixture {
   struct swa_jit_kernel kernel;
@@ -28,6 +29,7 @@ static void configure(fixture *f, const char *config_text)
 {
   launch_args_fixture right;
   launch_args_begin(&right, config_text);
+  launch_args_choose_way(&right, way);
   f->kernel.config = right.config;
   f->args = right.args;
   work_out(f);
@@ -138,14 +140,14 @@ static void launch_packed_gives_the_driver_exactly_this(void **state)
   expected.window.indices_token_stride = 128;
   expected.out_token_stride = 40 * 512;
   expected.out_head_stride = 512;
-  expected.lse_token_stride = 40;
+  expected.lse_token_stride = f->args.lse != NULL ? 40 : 0;
   expected.num_tokens = 5;
   expected.num_heads = 40;
   expected.num_splits = 1;
   expected.num_kv_heads = 1;
   expected.kv_head_heads = 40;
   expected.kv_head_groups = 3;
-  expected.lse_head_stride = 1;
+  expected.lse_head_stride = f->args.lse != NULL;
   expected.window.pool.scale = 1.0f;
   expected.window.block_size = 64;
   expected.window.num_slots = 640;
@@ -449,5 +451,9 @@ int main(void)
       TEST(launch_dependent_before_sm_90a_is_a_plain_one),
       TEST(launch_dependent_that_the_driver_refuses_names_the_call),
   };
-  return SJ_TEST_RUN(tests);
+  int num_failed = 0;
+  for (way = LAUNCH_ARGS_CHECKED; way < LAUNCH_ARGS_NUM_WAYS; way++) {
+    num_failed += SJ_TEST_RUN(tests);
+  }
+  return num_failed == 0 ? 0 : 1;
 }

@@ -14,6 +14,8 @@ enum { NUM_DEVICES = 3, NUM_THREADS = 6, NUM_LAUNCHES = 50 };
 static const recording_cuda *cuda;
 static sj_cuda_api api;
 static struct swa_jit_kernel kernel;
+static launch_args_way way; /* of all tests */
+static const char *config_text;
 
 /* Three devices, the kernel loaded in the context of the first, which stays current. */
 static int begin(void **state)
@@ -30,8 +32,8 @@ static int begin(void **state)
   memset(&kernel, 0, sizeof kernel);
   kernel.cuda = &api;
   kernel.arch = sj_arch_find(SWA_JIT_ARCH_SM_90A);
-  kernel.config = (swa_jit_config)SWA_JIT_CONFIG_INIT;
-  kernel.config.arch = SWA_JIT_ARCH_SM_90A;
+  config_text = "arch=sm_90a";
+  assert_int_equal(sj_config_from_text(config_text, &kernel.config), SWA_JIT_OK);
   kernel.plan = (sj_tile_plan){.num_warps = 4, .shared_memory_bytes = 150000};
   kernel.constants = sj_launch_constants_make(&api, &kernel.config, &kernel.plan);
   return sj_load_make(&api, kernel.arch, &kernel.plan, "swa_decode", "\177ELF", &refused, &kernel.loaded) == SWA_JIT_OK
@@ -50,7 +52,8 @@ static int end(void **state)
 static swa_jit_status decode_with(swa_jit_stream stream, uint32_t flags)
 {
   launch_args_fixture right;
-  launch_args_begin(&right, "");
+  launch_args_begin(&right, config_text);
+  launch_args_choose_way(&right, way);
   right.args.flags = flags;
   return swa_jit_decode(&kernel, &right.args, stream);
 }
@@ -95,6 +98,28 @@ static void launch_in_a_remembered_context_uses_its_function(void **state)
   assert_launched(NULL, 2, function_of(1), 1);
   cuda->set_current(0);
   assert_launched(NULL, 2, function_of(0), 0);
+}
+
+/* All but the handle is alike. */
+static void launch_by_the_function_and_by_the_kernel_is_the_same(void **state)
+{
+  (void)state;
+  static const char *const configs[] = {"arch=sm_90a", "arch=sm_90a kv_tile=128 cluster_size=4",
+                                        "arch=sm_90a kv_format=bf16 head_dim=64 head_group=8 kv_tile=64"};
+  for (unsigned i = 0; i < sizeof configs / sizeof configs[0]; ++i) {
+    config_text = configs[i];
+    assert_int_equal(sj_config_from_text(config_text, &kernel.config), SWA_JIT_OK);
+    kernel.constants = sj_launch_constants_make(&api, &kernel.config, &kernel.plan);
+    cuda->set_current(0);
+    assert_launched(NULL, 2, function_of(0), 0);
+    cuda->set_current(1);
+    assert_launched(NULL, 2, kernel.loaded.kernel, 1);
+    recorded_launch by_kernel = *cuda->get_launch(2 * i + 1);
+    const recorded_launch *by_function = cuda->get_launch(2 * i);
+    by_kernel.function = by_function->function;
+    by_kernel.device = by_function->device;
+    assert_memory_equal(&by_kernel, by_function, sizeof by_kernel);
+  }
 }
 
 static void launch_in_a_context_never_seen_uses_the_kernel(void **state)
@@ -271,6 +296,7 @@ int main(void)
   }
   const struct CMUnitTest tests[] = {
       TEST(launch_in_a_remembered_context_uses_its_function),
+      TEST(launch_by_the_function_and_by_the_kernel_is_the_same),
       TEST(launch_in_a_context_never_seen_uses_the_kernel),
       TEST(launch_without_a_context_uses_the_kernel_in_the_streams),
       TEST(launch_on_a_stream_of_another_context_uses_the_kernel_there),
@@ -283,5 +309,9 @@ int main(void)
       TEST(launch_made_again_and_refused_gives_the_second_reason),
       TEST(launch_while_a_context_is_added_finds_it_or_uses_the_kernel),
   };
-  return SJ_TEST_RUN(tests);
+  int num_failed = 0;
+  for (way = LAUNCH_ARGS_CHECKED; way < LAUNCH_ARGS_NUM_WAYS; way++) {
+    num_failed += SJ_TEST_RUN(tests);
+  }
+  return num_failed == 0 ? 0 : 1;
 }
