@@ -183,8 +183,8 @@ swa_jit_status sj_launch_workspace_bytes(const struct swa_jit_kernel *kernel, co
   return status;
 }
 
-static swa_jit_status launch_params(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args,
-                                    swa_jit_stream stream, swa_params *params)
+SJ_INLINE swa_jit_status launch_params(const struct swa_jit_kernel *kernel, const swa_jit_decode_args *args,
+                                       swa_jit_stream stream, swa_params *params)
 {
   if (SJ_UNLIKELY(kernel->config.splits != 0)) {
     const swa_jit_status status = take_workspace(kernel, args, params);

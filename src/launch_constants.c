@@ -1,25 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launch_constants.h"
 
-enum { WARP_THREADS = 32, BF16_BYTES = 2 };
+#include "launch_fill.h"
+
+enum { WARP_THREADS = 32 };
 
 static bool is_usual(const swa_jit_config *config)
 {
-  return config->kernel == SWA_JIT_KERNEL_DECODE && (config->extra_size | config->head_dim_v) == 0
-         && config->kv_format <= SWA_JIT_KV_BF16;
-}
-
-static uint8_t int_bytes(uint32_t type)
-{
-  return type == SWA_JIT_INT64 ? 8 : 4;
-}
-
-static uint8_t scale_bytes(const swa_jit_config *config)
-{
-  if (config->kv_format != SWA_JIT_KV_E4M3_SLOT) {
-    return 0;
-  }
-  return config->scale_type == SWA_JIT_BFLOAT16 ? 2 : 4;
+  return config->kernel == SWA_JIT_KERNEL_DECODE && (config->extra_size | config->head_dim_v) == 0;
 }
 
 sj_launch_constants sj_launch_constants_make(const sj_cuda_api *cuda, const swa_jit_config *config,
@@ -28,7 +16,8 @@ sj_launch_constants sj_launch_constants_make(const sj_cuda_api *cuda, const swa_
   if (!is_usual(config)) {
     return (sj_launch_constants){0};
   }
-  const uint32_t row_bytes = config->head_dim * (config->kv_format == SWA_JIT_KV_BF16 ? BF16_BYTES : 1);
+  const sj_pool_shape shape = sj_launch_shape(config->kv_format, config->head_dim, 0, 0, 1);
+  const bool has_scales = config->kv_format == SWA_JIT_KV_E4M3_SLOT;
   return (sj_launch_constants){
       .launch_kernel = cuda->launch_kernel,
       .ctx_get_id = cuda->ctx_get_id,
@@ -37,12 +26,13 @@ sj_launch_constants sj_launch_constants_make(const sj_cuda_api *cuda, const swa_
       .num_threads = (uint16_t)(WARP_THREADS * plan->num_warps),
       .head_dim = (uint16_t)config->head_dim,
       .window_size = (uint16_t)config->window_size,
-      .row_bytes = (uint16_t)row_bytes,
+      .row_bytes = (uint16_t)shape.row_bytes,
+      .footer_bytes = (uint8_t)shape.footer_bytes,
       .group_shift = (uint8_t)__builtin_ctz(config->head_group),
-      .index_bytes = int_bytes(config->index_type),
-      .lens_bytes = int_bytes(config->lens_type),
-      .scale_bytes = scale_bytes(config),
-      .token_ctas = (uint8_t)(config->cluster_size != 0 ? config->cluster_size : 1),
+      .index_bytes = (uint8_t)sj_launch_int_bytes(config->index_type),
+      .lens_bytes = (uint8_t)sj_launch_int_bytes(config->lens_type),
+      .scale_bytes = (uint8_t)(has_scales ? sj_launch_scale_bytes(config) : 0),
+      .token_ctas = (uint8_t)sj_launch_or_1(config->cluster_size),
       .has_splits = config->splits != 0,
   };
 }

@@ -21,15 +21,16 @@ typedef struct sj_launch_constants {
   uint16_t num_threads;
   uint16_t head_dim;
   uint16_t window_size;
-  uint16_t row_bytes;  /* of the pool's rows, which have no footers */
-  uint8_t group_shift; /* head_group is 2 to its power */
+  uint16_t row_bytes;   /* of the pool's rows */
+  uint8_t footer_bytes; /* of a slot's scale row behind the block's data rows; 0: there is none */
+  uint8_t group_shift;  /* head_group is 2 to its power */
   uint8_t index_bytes;
   uint8_t lens_bytes;
   uint8_t scale_bytes; /* of a slot's scale; 0: slots have none */
   uint8_t token_ctas;  /* CTAs that share a token's head group */
 } sj_launch_constants;
 
-/* config: concrete, legal. Usual is a decode kernel of one pool without footers. */
+/* config: concrete, legal. Usual is a decode kernel of one pool. */
 sj_launch_constants sj_launch_constants_make(const sj_cuda_api *cuda, const swa_jit_config *config,
                                              const sj_tile_plan *plan);
 

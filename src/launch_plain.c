@@ -331,7 +331,9 @@ SJ_INLINE unsigned take_usual(const sj_launch_constants *constants, const swa_ji
 {
   const swa_scope *window = &params->window;
   const uint64_t q_token = sj_usual_token(args, (uint64_t)params->q_head_stride, constants->head_dim);
-  const uint64_t block = sj_usual_block_bytes(args, constants, (uint64_t)window->pool.slot_stride_bytes);
+  const uint64_t slot_stride = (uint64_t)window->pool.slot_stride_bytes;
+  const uint64_t packed_block = sj_usual_packed_block(args, constants, slot_stride);
+  const uint64_t block = sj_usual_block_bytes(constants, packed_block, slot_stride);
   const uint64_t block_stride = (uint64_t)window->pool.block_stride_bytes;
   const uint64_t indices_stride = (uint64_t)window->indices_token_stride;
   unsigned num = take(all, 0, args->out, out_bytes);

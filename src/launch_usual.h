@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The usual arguments -> the kernel's parameter, the quickest way: one pool of rows without footers and with one KV
- * head. After each launch the driver has had the processor's caches to itself, so that what this costs is its length.
+ * The usual arguments -> the kernel's parameter, the quickest way: one pool with one KV head. After each launch the driver has had the processor's caches to itself, so that what this costs is its length.
  * Hence no conditions: whatever must be 0, or below a power of two, is or-ed, what must not be less than another is
  * counted, and one test at the end tells. Nothing has words: what is not plainly right goes to launch_plain, and from
  * there to launch_args.
@@ -33,6 +32,7 @@ typedef struct sj_usual_sum {
   uint64_t sixteens;  /* or-ed: multiples of 16 */
   uint64_t elements;  /* or-ed: strides in elements */
   uint64_t numbers;   /* or-ed: counts, and strides in bytes */
+  uint64_t apart;     /* of rows before footers, which are to lie side by side */
 } sj_usual_sum;
 
 /* The compiler is to have the value here, as it is: neither by jumps nor, summed up in another order, later. */
@@ -83,10 +83,16 @@ SJ_INLINE uint64_t sj_usual_rows_bytes(const swa_jit_decode_args *args, uint64_t
   return SJ_BF16_BYTES * ((args->num_tokens - UINT64_C(1)) * token_stride + token);
 }
 
-SJ_INLINE uint64_t sj_usual_block_bytes(const swa_jit_decode_args *args, const sj_launch_constants *constants,
+SJ_INLINE uint64_t sj_usual_packed_block(const swa_jit_decode_args *args, const sj_launch_constants *constants,
+                                         uint64_t slot_stride)
+{
+  return args->block_size * (slot_stride + constants->footer_bytes);
+}
+
+SJ_INLINE uint64_t sj_usual_block_bytes(const sj_launch_constants *constants, uint64_t packed_block,
                                         uint64_t slot_stride)
 {
-  return (args->block_size - UINT64_C(1)) * slot_stride + constants->row_bytes;
+  return packed_block - slot_stride + constants->row_bytes; /* the last slot is a row */
 }
 
 SJ_INLINE uint64_t sj_usual_pool_bytes(const swa_jit_decode_args *args, uint64_t block_stride, uint64_t block_bytes)
@@ -200,9 +206,9 @@ SJ_INLINE void sj_usual_fill_pool(const sj_launch_constants *constants, const sw
   const uint64_t row = constants->row_bytes, num_slots = args->num_blocks * args->block_size;
   const uint64_t head_stride = sj_usual_stride_or(args->kv_head_stride_bytes, row);
   const uint64_t slot_stride = sj_usual_stride_or(args->slot_stride_bytes, row);
-  const uint64_t packed_block = sj_usual_settled(args->block_size * slot_stride);
+  const uint64_t packed_block = sj_usual_settled(sj_usual_packed_block(args, constants, slot_stride));
   const uint64_t block_stride = sj_usual_stride_or(args->block_stride_bytes, packed_block);
-  const uint64_t block_bytes = sj_usual_block_bytes(args, constants, slot_stride);
+  const uint64_t block_bytes = sj_usual_block_bytes(constants, packed_block, slot_stride);
   window->pool.kv = args->kv;
   window->pool.inv_scale = args->inv_scale;
   window->pool.block_stride_bytes = (long long)block_stride;
@@ -216,6 +222,7 @@ SJ_INLINE void sj_usual_fill_pool(const sj_launch_constants *constants, const sw
   sj_usual_or(&sum->numbers,
               block_stride | slot_stride | (args->block_size - UINT64_C(1)) | (args->num_blocks - 1) | num_slots);
   sj_usual_add(sum, slot_stride < row);
+  sum->apart = (slot_stride - row) * constants->footer_bytes;
   sj_usual_add(sum, block_stride < block_bytes);
   sj_usual_add(sum, sj_usual_overlap(args->out, out_last, (uintptr_t)args->kv,
                                      sj_usual_pool_bytes(args, block_stride, block_bytes)));
@@ -269,7 +276,7 @@ SJ_INLINE sj_usual sj_usual_fill(const sj_launch_constants *constants, const swa
   const uint64_t rest =
       (uintptr_t)args->lse | (uintptr_t)args->sinks
       | (args->lse_form | args->flags | args->num_splits >> 1 | sj_usual_bits(args->soft_cap) | constants->has_splits);
-  return (sj_usual){sum.odd, rest};
+  return (sj_usual){sum.odd | sum.apart, rest};
 }
 
 #endif

@@ -34,6 +34,7 @@ static void constants_of_the_default_are_these(void **state)
   assert_int_equal(made.head_dim, 512);
   assert_int_equal(made.window_size, 128);
   assert_int_equal(made.row_bytes, 512);
+  assert_int_equal(made.footer_bytes, 0);
   assert_int_equal(made.group_shift, 4);
   assert_int_equal(made.index_bytes, 4);
   assert_int_equal(made.lens_bytes, 4);
@@ -63,14 +64,20 @@ static void constants_follow_the_configuration(void **state)
   made = make("kv_format=e4m3");
   assert_int_equal(made.row_bytes, 512);
   assert_int_equal(made.scale_bytes, 0);
+  made = make("kv_format=footer_584");
+  assert_int_equal(made.row_bytes, 576);
+  assert_int_equal(made.footer_bytes, 8);
+  assert_int_equal(made.scale_bytes, 0);
+  made = make("kv_format=footer_528");
+  assert_int_equal(made.row_bytes, 512);
+  assert_int_equal(made.footer_bytes, 16);
 }
 
 static void constants_of_kernels_that_are_never_usual_are_zeros(void **state)
 {
   (void)state;
   static const sj_launch_constants zeros;
-  static const char *const unusual[] = {"kv_format=footer_584", "kv_format=footer_528", "extra_size=64",
-                                        "head_dim=128 head_dim_v=64", "kernel=merge"};
+  static const char *const unusual[] = {"extra_size=64", "head_dim=128 head_dim_v=64", "kernel=merge"};
   for (size_t i = 0; i < sizeof unusual / sizeof unusual[0]; ++i) {
     const sj_launch_constants made = make(unusual[i]);
     assert_memory_equal(&made, &zeros, sizeof zeros);

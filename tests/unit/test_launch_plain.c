@@ -20,6 +20,7 @@ static const char *const configs[] = {
     "kv_format=bf16 head_dim=64 head_group=8 soft_cap=1 index_type=int64 lens_type=int64",
     "scale_type=bfloat16 splits=1",
     "kv_format=footer_584 extra_size=512 extra_format=footer_584 sinks=1 splits=1",
+    "kv_format=footer_584",
     "kv_format=footer_528 splits=1",
     "extra_size=2048 extra_format=bf16 index_type=int64",
     "kv_format=bf16 head_dim=192 head_dim_v=128",

@@ -207,6 +207,35 @@ static void slot_strides_that_are_wrong_are_odd_whatever_the_block_stride(void *
   launch_args_assert_refused(f, SWA_JIT_INVALID, "slot_stride_bytes is -9223372036854775296", "");
 }
 
+static void footer_blocks_that_are_wrong_are_odd(void **state)
+{
+  (void)state;
+  static const row rows[] = {
+      ROW(block_size, 63, "block_stride_bytes is 36792"), /* packed, no multiple of 16 */
+      ROW(block_stride_bytes, 64 * 584 - 16, "block_stride_bytes is 37360"),
+      ROW(slot_stride_bytes, 592, "slot_stride_bytes is 592"),
+      ROW(slot_stride_bytes, 560, "slot_stride_bytes is 560"),
+      ROW(slot_stride_bytes, 576 + (INT64_C(1) << 61), "slot_stride_bytes is"), /* 8 times too much is 0 in 64 bits */
+  };
+  assert_each_is_odd("kv_format=footer_584", rows, COUNT(rows));
+  launch_args_fixture *f = begin("kv_format=footer_584");
+  f->args.num_blocks = 1;
+  f->args.block_size = 63; /* a single block's stride is rounded up */
+  assert_false(launch_args_is_usual(f));
+  launch_args_make(f);
+  f->args.block_stride_bytes = 64 * 584;
+  f->args.slot_stride_bytes = 576;
+  f->args.num_blocks = 2;
+  assert_true(launch_args_is_usual(f));
+  f = begin("kv_format=footer_584"); /* behind the last slot's row there are footers */
+  f->args.out = (char *)f->args.kv + 10 * 64 * 584;
+  f->args.out = (char *)f->args.out - (uintptr_t)f->args.out % 16;
+  assert_true(launch_args_is_usual(f));
+  f->args.out = (char *)f->args.out - 16;
+  assert_false(launch_args_is_usual(f));
+  launch_args_assert_refused(f, SWA_JIT_INVALID, "out overlaps kv", "");
+}
+
 /* Each input just before and just behind out is usual; a step nearer it overlaps. */
 static void inputs_that_touch_out_are_usual_and_those_that_overlap_it_odd(void **state)
 {
@@ -341,7 +370,8 @@ static void workspace_of_one_split_is_looked_at(void **state)
 static void kernels_without_slot_scales_do_not_look_at_them(void **state)
 {
   (void)state;
-  static const char *const configs[] = {"kv_format=e4m3", "kv_format=bf16 head_dim=64 head_group=8"};
+  static const char *const configs[] = {"kv_format=e4m3", "kv_format=bf16 head_dim=64 head_group=8",
+                                        "kv_format=footer_584", "kv_format=footer_528"};
   for (size_t i = 0; i < COUNT(configs); i++) {
     launch_args_fixture *f = begin(configs[i]);
     set_address(&f->args.inv_scale, (uintptr_t)f->args.out + 1);
@@ -361,6 +391,7 @@ int main(void)
       cmocka_unit_test(addresses_that_are_wrong_are_odd),
       cmocka_unit_test(strides_that_are_wrong_are_odd),
       cmocka_unit_test(slot_strides_that_are_wrong_are_odd_whatever_the_block_stride),
+      cmocka_unit_test(footer_blocks_that_are_wrong_are_odd),
       cmocka_unit_test(inputs_that_touch_out_are_usual_and_those_that_overlap_it_odd),
       cmocka_unit_test(indices_of_one_token_are_odd_within_out_alone),
       cmocka_unit_test(rest_that_is_right_is_usual),
