@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The usual arguments -> the kernel's parameter, the quickest way: one pool with one KV head. After each launch the driver has had the processor's caches to itself, so that what this costs is its length.
- * Hence no conditions: whatever must be 0, or below a power of two, is or-ed, what must not be less than another is
- * counted, and one test at the end tells. Nothing has words: what is not plainly right goes to launch_plain, and from
- * there to launch_args.
+ * The usual arguments -> the kernel's parameter, the quickest way: one pool with one KV head. After each launch the
+ * driver has had the processor's caches to itself, so that what this costs is its length. Hence no conditions: what
+ * must be 0, or below a power of two, is or-ed, what must not be less than another is counted, and one test at the end
+ * tells. Nothing has words: what is not plainly right goes to launch_plain, and from there to launch_args.
  *
  * Counts are below 2^31, strides below 2^28 elements or 2^31 bytes, and addresses at most 2^62, or they are not usual:
  * so no product or sum leaves 63 bits once all was looked at, and until then it may wrap.
@@ -64,7 +64,17 @@ SJ_INLINE uint32_t sj_usual_bits(float value)
   return bits;
 }
 
-/* A value and, in the same store, zeros in the four bytes behind it. */
+#define SJ_USUAL_IS_BEHIND(type, member, other)                                                                        \
+  (offsetof(type, member) == offsetof(type, other) + sizeof(((type *)NULL)->other))
+
+_Static_assert(SJ_USUAL_IS_BEHIND(swa_pool, reserved, scale) && SJ_USUAL_IS_BEHIND(swa_params, soft_cap, scale)
+                   && SJ_USUAL_IS_BEHIND(swa_params, lse_form, kv_head_groups)
+                   && SJ_USUAL_IS_BEHIND(swa_params, num_heads, num_tokens)
+                   && SJ_USUAL_IS_BEHIND(swa_jit_decode_args, num_heads, num_tokens),
+               "what is written together lies together");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a value comes before the zeros above it");
+
+/* A value of four bytes and, in the same store, zeros in the four behind it. */
 SJ_INLINE void sj_usual_put(void *at, uint64_t value)
 {
   memcpy(at, &value, sizeof value);
@@ -240,6 +250,16 @@ SJ_INLINE void sj_usual_fill_counts(const sj_launch_constants *constants, const 
   sj_usual_add(sum, last_group >= SJ_MAX_GRID_YZ);
   sj_usual_or(&sum->numbers, (args->num_tokens - UINT64_C(1)) | (uint64_t)args->num_tokens * constants->token_ctas);
 }
+
+_Static_assert(SJ_USUAL_IS_BEHIND(swa_params, v, extra) && SJ_USUAL_IS_BEHIND(swa_params, q, v)
+                   && SJ_USUAL_IS_BEHIND(swa_params, sinks, lse)
+                   && SJ_USUAL_IS_BEHIND(swa_params, q_token_stride, sinks)
+                   && SJ_USUAL_IS_BEHIND(swa_params, lse_head_stride, lse_token_stride)
+                   && SJ_USUAL_IS_BEHIND(swa_params, workspace, lse_head_stride)
+                   && SJ_USUAL_IS_BEHIND(swa_params, num_splits, workspace)
+                   && SJ_USUAL_IS_BEHIND(swa_params, reserved, num_splits)
+                   && SJ_USUAL_IS_BEHIND(swa_params, num_tokens, reserved),
+               "what is zeroed together lies together");
 
 /* What the usual launch has not. */
 SJ_INLINE void sj_usual_fill_zeros(swa_params *params)
