@@ -76,9 +76,9 @@ __device__ __forceinline__ void copy_units(const char *source, unsigned masked_r
   }
 }
 
-/* Where Q takes turns a tail is copied ahead of the codes, as a group of its own: it is converted while they arrive. */
+/* Of 64 heads a tail is copied ahead of the codes, as a group of its own: it is converted while they arrive. */
 template <class F>
-constexpr bool has_early_tail = !q_is_resident & (kv::tail_pairs<F> != 0);
+constexpr bool has_early_tail = !q_is_resident & (pass_rows <= 64) & (kv::tail_pairs<F> != 0);
 
 /* All units of a group of rows, or those of codes. */
 template <class F, class Layout, unsigned group_rows, unsigned warp_rows>
@@ -96,6 +96,13 @@ __device__ __forceinline__ void copy_rows(const char *source, unsigned masked_ro
   }
 }
 
+__device__ __forceinline__ void note_positions(smem_plan &smem, unsigned masked_rows)
+{
+  if (masked_rows != 0xffffffffu && threadIdx.x % warp_size == 0) {
+    atomicOr(&smem.has_position, 1u);
+  }
+}
+
 /* A lane's slots: of K's pool and of V's, both masked or neither. */
 struct row_slots {
   unsigned k, v;
@@ -104,7 +111,7 @@ struct row_slots {
 /* Copies `positions` rows to shared rows `shared_row` and up. slots: of position lane * num_warps + warp of them. */
 template <class K, class V, unsigned positions>
 __device__ __forceinline__ pending_column<K, V> gather_rows(const swa_params &params, const swa_scope &scope,
-                                                            unsigned kv_head, smem_plan &smem, row_slots slots,
+                                                            const cta_plan &plan, smem_plan &smem, row_slots slots,
                                                             unsigned shared_row)
 {
   static_assert(positions <= round_positions && positions % num_warps == 0, "at most 32 rows a warp, as many for each");
@@ -119,10 +126,10 @@ __device__ __forceinline__ pending_column<K, V> gather_rows(const swa_params &pa
   [[maybe_unused]] const char *v_source = static_cast<const char *>(params.v.kv);
   if (slots.k != masked_slot) {
     kv::row_place at;
-    k_source = place_row(params, scope, scope.pool, kv_head, slots.k, at);
+    k_source = place_row(params, scope, scope.pool, plan, slots.k, at);
     pending.k_scales = K::load_scales(scope.pool, at);
     if constexpr (has_own_v) {
-      v_source = place_row(params, scope, params.v, kv_head, slots.v, at);
+      v_source = place_row(params, scope, params.v, plan, slots.v, at);
       pending.v_scales = V::load_scales(params.v, at);
     }
   }
@@ -136,8 +143,8 @@ __device__ __forceinline__ pending_column<K, V> gather_rows(const swa_params &pa
     ptx::cp_async_commit_group();
   }
   //: end
-  if (masked_rows != 0xffffffffu && lane == 0) {
-    atomicOr(&smem.has_position, 1u);
+  if constexpr (!plans_ahead) {
+    note_positions(smem, masked_rows);
   }
 #pragma unroll 1
   for (unsigned first = 0; first < warp_rows; first += group_rows) {
@@ -147,6 +154,9 @@ __device__ __forceinline__ pending_column<K, V> gather_rows(const swa_params &pa
     copy_rows<V, v_layout, group_rows, warp_rows>(v_source, masked_rows, first, ptx::shared_address(smem.v_rows),
                                                   shared_row);
     //: end
+  }
+  if constexpr (plans_ahead) { /* rows go first */
+    note_positions(smem, masked_rows);
   }
   return pending;
 }
@@ -160,8 +170,8 @@ __device__ __forceinline__ lane_index load_lane_index(const swa_params &params, 
 {
   unsigned position = first + threadIdx.x % warp_size * num_warps + threadIdx.x / warp_size;
   lane_index index;
-  index.k = load_index(params.window, params.window.pool, plan.token, plan.len, position);
-  index.v = has_own_v ? load_index(params.window, params.v, plan.token, plan.len, position) : index.k;
+  index.k = load_index(window_indices(params, plan), plan.len, position);
+  index.v = has_own_v ? load_index(index_row(params.window, params.v, plan.token), plan.len, position) : index.k;
   return index;
 }
 
@@ -210,13 +220,13 @@ gather_window(const swa_params &params, const cta_plan &plan, smem_plan &smem, l
 #pragma unroll 1
     for (; first + last < padded_window; first += round_positions) {
       lane_index next_index = load_lane_index(params, plan, first + round_positions);
-      store_column(smem, gather_rows<k_format, v_format, round_positions>(params, params.window, plan.kv_head, smem,
+      store_column(smem, gather_rows<k_format, v_format, round_positions>(params, params.window, plan, smem,
                                                                           slots_of(params.window, index), first));
       index = next_index;
     }
   }
-  pending_column<k_format, v_format> pending = gather_rows<k_format, v_format, last>(
-      params, params.window, plan.kv_head, smem, slots_of(params.window, index), first);
+  pending_column<k_format, v_format> pending =
+      gather_rows<k_format, v_format, last>(params, params.window, plan, smem, slots_of(params.window, index), first);
   ptx::cp_async_commit_group();
   return pending;
 }

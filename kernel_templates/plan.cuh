@@ -17,6 +17,9 @@ struct cta_plan {
   unsigned len;       /* positions of the window, 0 to window_size */
   unsigned extra_len; /* of the extra scope, 0 to extra_size */
   unsigned split;     /* of the CTAs that share the token's tiles */
+  /* worked out ahead */
+  unsigned window_reciprocal;       /* see block_of */
+  const index_type *window_indices; /* the token's row, or null: see window_indices() */
 };
 
 /* lens: null where a scope is always full. */
@@ -25,6 +28,53 @@ __device__ __forceinline__ unsigned load_len(const void *lens, unsigned token)
 {
   lens_type len = static_cast<const lens_type *>(lens)[token];
   return len <= 0 ? 0 : len >= static_cast<lens_type>(size) ? size : static_cast<unsigned>(len);
+}
+
+__device__ __forceinline__ const index_type *index_row(const swa_scope &scope, const swa_pool &pool, unsigned token)
+{
+  return static_cast<const index_type *>(pool.indices) + token * scope.indices_token_stride;
+}
+
+/* Rows wait for len, then for an index, then for their own addresses. Few heads work out what these take while len is
+ * on its way; the compiler by itself would do it behind. In clusters an index's address is faster where it is used. */
+constexpr bool plans_ahead = exact_softmax && pass_rows == mma_m;
+
+__device__ __forceinline__ const index_type *index_row_ahead(const swa_params &params, unsigned token)
+{
+  const index_type *row = index_row(params.window, params.window.pool, token);
+  if constexpr (plans_ahead && cluster_ctas == 1) {
+    unsigned long long address = __cvta_generic_to_global(row);
+    asm volatile("mov.u64 %0, %0;" : "+l"(address));
+    row = static_cast<const index_type *>(__cvta_global_to_generic(address));
+  }
+  return plans_ahead ? row : nullptr;
+}
+
+/* The token's row. */
+__device__ __forceinline__ const index_type *window_indices(const swa_params &params, const cta_plan &plan)
+{
+  return plans_ahead ? plan.window_indices : index_row(params.window, params.window.pool, plan.token);
+}
+
+/* The longer half of a slot's division by block_size. */
+__device__ __forceinline__ unsigned reciprocal_ahead(unsigned block_size)
+{
+  unsigned reciprocal = 0;
+  if constexpr (plans_ahead) {
+    asm volatile("div.u32 %0, %1, %2;" : "=r"(reciprocal) : "r"(0xffffffffu), "r"(block_size));
+  }
+  return reciprocal;
+}
+
+/* reciprocal * block_size lies between 2^32 - 1 - block_size and 2^32 - 1, so for a slot below 2^31 the estimate is
+ * right or one too small. */
+__device__ __forceinline__ unsigned block_of(unsigned slot, unsigned block_size, unsigned reciprocal)
+{
+  if constexpr (!plans_ahead) {
+    return slot / block_size;
+  }
+  unsigned block = __umulhi(slot, reciprocal);
+  return slot - block * block_size < block_size ? block : block + 1;
 }
 
 /* A cluster's CTAs are side by side, with one token. */
@@ -46,6 +96,8 @@ __device__ __forceinline__ cta_plan make_plan(const swa_params &params)
   plan.first_head = plan.kv_head * params.kv_head_heads + blockIdx.y * head_group;
   plan.num_heads = min(head_group, params.kv_head_heads - blockIdx.y * head_group);
   plan.len = load_len<window_size>(params.window.lens, plan.token);
+  plan.window_indices = index_row_ahead(params, plan.token);
+  plan.window_reciprocal = reciprocal_ahead(params.window.block_size);
   plan.extra_len = 0;
   //: if with_extra
   plan.extra_len = params.extra.lens == nullptr ? extra_size : load_len<extra_size>(params.extra.lens, plan.token);
@@ -57,7 +109,7 @@ template <unsigned size>
 __device__ __forceinline__ void prefetch_index_row(const swa_scope &scope, unsigned token)
 {
   constexpr unsigned line_elems = 128 / sizeof(index_type), lines = size / line_elems + 1;
-  const index_type *row = static_cast<const index_type *>(scope.pool.indices) + token * scope.indices_token_stride;
+  const index_type *row = index_row(scope, scope.pool, token);
   if (threadIdx.x < lines) {
     ptx::prefetch_global_l2(row + min(threadIdx.x * line_elems, size - 1));
   }
@@ -77,10 +129,8 @@ constexpr unsigned masked_slot = 0xffffffffu;
 
 /* The index of a position, -1 at or past len, which is not read. What is made of it comes later, so that other loads
  * can be on their way too. */
-__device__ __forceinline__ index_type load_index(const swa_scope &scope, const swa_pool &pool, unsigned token,
-                                                 unsigned len, unsigned position)
+__device__ __forceinline__ index_type load_index(const index_type *row, unsigned len, unsigned position)
 {
-  const index_type *row = static_cast<const index_type *>(pool.indices) + token * scope.indices_token_stride;
   return position < len ? row[position] : -1;
 }
 
@@ -91,14 +141,14 @@ __device__ __forceinline__ unsigned slot_of(const swa_scope &scope, index_type i
 
 /* Of an unmasked slot: where its row begins, and what its scales are found by. */
 __device__ __forceinline__ const char *place_row(const swa_params &params, const swa_scope &scope, const swa_pool &pool,
-                                                 unsigned kv_head, unsigned slot, kv::row_place &at)
+                                                 const cta_plan &plan, unsigned slot, kv::row_place &at)
 {
-  unsigned block = slot / scope.block_size;
+  unsigned block = block_of(slot, scope.block_size, plan.window_reciprocal); /* the window's, if it is one */
   at.block_size = scope.block_size;
   at.slot_in_block = slot - block * scope.block_size;
   at.block = static_cast<const char *>(pool.kv) + block * pool.block_stride_bytes;
-  at.scale_index = static_cast<long long>(slot) * params.num_kv_heads + kv_head;
-  return at.block + at.slot_in_block * pool.slot_stride_bytes + kv_head * pool.kv_head_stride_bytes;
+  at.scale_index = static_cast<long long>(slot) * params.num_kv_heads + plan.kv_head;
+  return at.block + at.slot_in_block * pool.slot_stride_bytes + plan.kv_head * pool.kv_head_stride_bytes;
 }
 
 __device__ __forceinline__ const char *q_row(const swa_params &params, const cta_plan &plan, unsigned head)

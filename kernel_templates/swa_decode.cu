@@ -165,7 +165,7 @@ __device__ __forceinline__ lane_index load_tile_index(const swa_params &params, 
   if (tile >= tiles.num_window_tiles) {
     unsigned position =
         (tile - tiles.num_window_tiles) * kv_tile + threadIdx.x % warp_size * num_warps + threadIdx.x / warp_size;
-    index_type index = load_index(params.extra, params.extra.pool, plan.token, plan.extra_len, position);
+    index_type index = load_index(index_row(params.extra, params.extra.pool, plan.token), plan.extra_len, position);
     return lane_index{index, index};
   }
   //: end
@@ -177,7 +177,7 @@ __device__ __forceinline__ pending_column<K, V> gather_tile(const swa_params &pa
                                                             const cta_plan &plan, smem_plan &smem,
                                                             const lane_index &index, unsigned shared_row)
 {
-  return gather_rows<K, V, kv_tile>(params, scope, plan.kv_head, smem, slots_of(scope, index), shared_row);
+  return gather_rows<K, V, kv_tile>(params, scope, plan, smem, slots_of(scope, index), shared_row);
 }
 
 /* Starts the copies of the row's next tile into its stage, a group of each thread's, of nothing behind the last. Its

@@ -31,7 +31,7 @@ __device__ __forceinline__ index_type load_lane_index(const swa_params &params, 
 {
   unsigned position = is_column_lane() ? threadIdx.x / warp_size * warp_columns + threadIdx.x % warp_size
                                        : cta_rank() * own_positions + lane_row();
-  return load_index(params.window, params.window.pool, plan.token, plan.len, position);
+  return load_index(window_indices(params, plan), plan.len, position);
 }
 
 /* Of lane `from`. */
@@ -92,7 +92,7 @@ __device__ __forceinline__ void gather(const swa_params &params, const cta_plan 
   k_format::row_scales scales = {};
   if (!is_masked) {
     kv::row_place at;
-    source = place_row(params, params.window, params.window.pool, plan.kv_head, slot, at);
+    source = place_row(params, params.window, params.window.pool, plan, slot, at);
     if (!is_column_lane()) {
       scales = k_format::load_scales(params.window.pool, at);
     }
