@@ -98,7 +98,7 @@ __device__ __forceinline__ value_tiles make_values(const cta_smem &smem, const r
       //: end
 #pragma unroll
       for (unsigned k = 0; k < 2; k++) {
-        v_format::widen_v(ptx::prmt<0x3120>(codes.w[2 * i + k]), b[0][k], b[1][k]);
+        v_format::widen_v(codes.w[2 * i + k], b[0][k], b[1][k]);
         //: if with_groups
         b[0][k] = ptx::mul_f16x2(b[0][k], factors.of[k]);
         b[1][k] = ptx::mul_f16x2(b[1][k], factors.of[k]);

@@ -41,10 +41,15 @@ struct codes {
 #endif
   }
 
-  /* Of a row of V alone. */
+  /* Of V, bytes 0 and 2 to low, bytes 1 and 3 to high: a transposing load has pairs of a row's bytes side by side. */
   static __device__ __forceinline__ void widen_v(unsigned word, unsigned &low, unsigned &high)
   {
+#if __CUDA_ARCH__ >= 890
+    ptx::cvt_f16x2_e4m3x4_of_pairs(word, low, high);
+#else
+    word = ptx::prmt<0x3120>(word);
     widen(word, low, high);
+#endif
     if constexpr (has_nan_codes_apart && has_own_v) {
       unsigned nan = nan_codes_of(word) & nan_code_bits;
       if (nan != 0) {

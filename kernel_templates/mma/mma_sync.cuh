@@ -182,20 +182,6 @@ __device__ __forceinline__ void multiply_tail_chunk(const smem_plan &smem, const
 }
 //: end
 
-__device__ __forceinline__ void clear_scores(score_tiles &tiles)
-{
-#pragma unroll
-  for (unsigned m = 0; m < score_m_tiles; m++) {
-#pragma unroll
-    for (unsigned n = 0; n < score_n_tiles; n++) {
-#pragma unroll
-      for (unsigned i = 0; i < 4; i++) {
-        tiles.s[m][n][i] = 0.0f;
-      }
-    }
-  }
-}
-
 /* Notes NaN codes, and rows whose products are not all finite: their sum is finite only if each is. */
 __device__ __forceinline__ void note_products(smem_plan &smem, const score_warp &w, const score_tiles &tiles,
                                               unsigned round, unsigned nan_bits)
@@ -243,10 +229,9 @@ __device__ __forceinline__ void make_scores(smem_plan &smem, const score_warp &w
   constexpr unsigned unrolled = exact_softmax * K::num_groups != 0 ? num_chunks : 1; /* factors: chunks hide chunks */
   constexpr unsigned code_chunks = (K::code_dims + chunk_dims - 1) / chunk_dims;
   score_addresses at = make_score_addresses(smem, w, shared_row);
-  score_tiles odd;
+  score_tiles odd = {};
   unsigned nan_bits = 0;
-  clear_scores(tiles);
-  clear_scores(odd);
+  tiles = score_tiles{};
 #pragma unroll unrolled
   for (unsigned chunk = 0; chunk < code_chunks; chunk++) {
     score_addresses chunk_at = chunk_addresses<K>(at, chunk, chunk);
@@ -286,7 +271,7 @@ __device__ __forceinline__ void make_scores_streaming_q(const swa_params &params
   constexpr unsigned unrolled = K::num_groups != 0 ? q_turn_chunks : 1;
   score_addresses at = make_score_addresses(smem, w, 0);
   unsigned nan_bits = 0;
-  clear_scores(tiles);
+  tiles = score_tiles{};
 #pragma unroll 1
   for (unsigned first = 0; first < num_chunks; first += q_turn_chunks) {
     unsigned first_stage = first % (2 * q_turn_chunks);
@@ -363,16 +348,7 @@ __device__ __forceinline__ unsigned warp_slice(const value_warp &w, unsigned i)
 
 __device__ __forceinline__ void clear_values(value_tiles &tiles)
 {
-#pragma unroll
-  for (unsigned m = 0; m < value_m_tiles; m++) {
-#pragma unroll
-    for (unsigned s = 0; s < batch_slices; s++) {
-#pragma unroll
-      for (unsigned i = 0; i < 16; i++) {
-        tiles.v[m][s][i / 4][i % 4] = 0.0f;
-      }
-    }
-  }
+  tiles = value_tiles{};
 }
 
 //: if with_online_softmax
@@ -426,8 +402,8 @@ __device__ __forceinline__ void multiply_slice(const step_weights &weights, cons
 #pragma unroll
   for (unsigned b = 0; b < 2; b++) {
     column_fragments columns;
-    V::widen_v(ptx::prmt<0x3120>(bytes.w[2 * b]), columns.even0, columns.odd0);
-    V::widen_v(ptx::prmt<0x3120>(bytes.w[2 * b + 1]), columns.even1, columns.odd1);
+    V::widen_v(bytes.w[2 * b], columns.even0, columns.odd0);
+    V::widen_v(bytes.w[2 * b + 1], columns.even1, columns.odd1);
     if constexpr (V::num_groups != 0 && !scales_weights<V>) {
       columns.even0 = ptx::mul_f16x2(columns.even0, factor0);
       columns.odd0 = ptx::mul_f16x2(columns.odd0, factor0);

@@ -52,6 +52,21 @@ __device__ __forceinline__ void cvt_f16x2_e4m3x4(unsigned word, unsigned &low, u
       : "=r"(low), "=r"(high)
       : "r"(word));
 }
+
+/* The same of bytes 0 and 2 to low, bytes 1 and 3 to high. */
+__device__ __forceinline__ void cvt_f16x2_e4m3x4_of_pairs(unsigned word, unsigned &low, unsigned &high)
+{
+  asm("{\n"
+      ".reg .b32 even_odd;\n"
+      ".reg .b16 first, second;\n"
+      "prmt.b32 even_odd, %2, 0, 0x3120;\n"
+      "mov.b32 {first, second}, even_odd;\n"
+      "cvt.rn.f16x2.e4m3x2 %0, first;\n"
+      "cvt.rn.f16x2.e4m3x2 %1, second;\n"
+      "}"
+      : "=r"(low), "=r"(high)
+      : "r"(word));
+}
 #endif
 
 /* Two floats rounded to nearest even; low comes first in memory. */

@@ -154,8 +154,8 @@ const fault faults[] = {
     /* ---- products ---- */
     FAULT("values are read without transposing", "mma/mma_sync.cuh", "ptx::ldmatrix_x4_trans(from), s, factor0",
           "ptx::ldmatrix_x4(from), s, factor0", EXACT, FAULT_RESULT),
-    FAULT("bytes of two rows are paired in another order", "mma/mma_sync.cuh", "ptx::prmt<0x3120>(bytes.w[2 * b]),",
-          "ptx::prmt<0x3210>(bytes.w[2 * b]),", EXACT, FAULT_RESULT),
+    FAULT("bytes of two rows are paired in another order", "ptx/convert.cuh", "prmt.b32 even_odd, %2, 0, 0x3120;",
+          "prmt.b32 even_odd, %2, 0, 0x3210;", EXACT, FAULT_RESULT),
     FAULT("the last k-step of values is left out", "mma/mma_sync.cuh", "first < positions; first += group * mma_k",
           "first + group * mma_k < positions; first += group * mma_k", EXACT, FAULT_RESULT),
     FAULT("the products of odd chunks are not added", "mma/mma_sync.cuh", "tiles.s[m][n][i] += odd.s[m][n][i];", ";",
